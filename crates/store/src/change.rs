@@ -235,13 +235,8 @@ pub struct GateDecision {
     pub call: Option<CallId>,
 }
 
-<<<<<<< HEAD
-/// The kinds of decision.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
-=======
 /// How a gate was decided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
->>>>>>> 3bd694b80daad0192a225ae2cf54059633882c1b
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// The call that was shown may be made, once.

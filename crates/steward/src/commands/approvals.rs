@@ -23,9 +23,6 @@ use steward_store::Page;
 pub(crate) enum Approvals {
     /// Lists pending calls: tool, exact arguments, their provenance, and why approval is needed.
     List,
-<<<<<<< HEAD
-    /// Approves exactly the call that was shown.
-=======
     /// Shows what was decided, newest first: who, what, when, and what came of it.
     History {
         /// At most so many.
@@ -33,7 +30,6 @@ pub(crate) enum Approvals {
         limit: u32,
     },
     /// Makes the call that was shown, and no other.
->>>>>>> 3bd694b80daad0192a225ae2cf54059633882c1b
     Approve {
         #[command(flatten)]
         shown: ShownArgs,

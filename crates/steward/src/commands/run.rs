@@ -153,9 +153,6 @@ pub(super) fn shown(context: &Context, ran: &Ran) -> Result<(), Failure> {
     }
 }
 
-<<<<<<< HEAD
-/// Prints one line for each step to standard error.
-=======
 /// What a run waits for, and what brings it on.
 fn waits(ran: &Ran) -> String {
     let task = ran.task;
@@ -172,7 +169,6 @@ fn waits(ran: &Ran) -> String {
 }
 
 /// One line for each step, on the error output.
->>>>>>> 3bd694b80daad0192a225ae2cf54059633882c1b
 pub(super) fn watch() -> Watch {
     Arc::new(|seen| {
         if let Some(line) = line(seen) {

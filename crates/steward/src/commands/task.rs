@@ -56,9 +56,6 @@ pub(crate) enum Task {
         /// The task.
         id: TaskId,
     },
-<<<<<<< HEAD
-    /// Cancel a run.
-=======
     /// Send a run the signal that one of its nodes waits for.
     Signal {
         /// Which run.
@@ -73,7 +70,6 @@ pub(crate) enum Task {
         key: Option<String>,
     },
     /// Call a run off.
->>>>>>> 3bd694b80daad0192a225ae2cf54059633882c1b
     Cancel {
         /// The task.
         id: TaskId,
