@@ -184,15 +184,15 @@ async fn the_floor() {
 
 /// Starts no process but a server inside the test.
 #[derive(Default)]
-struct Pretend {
-    acts: Vec<Act>,
-    running: Mutex<Vec<Process>>,
+pub(crate) struct Pretend {
+    pub(crate) acts: Vec<Act>,
+    pub(crate) running: Mutex<Vec<Process>>,
     stopped: Arc<AtomicUsize>,
     dies: bool,
 }
 
 /// What a process is here: a server, and the news of its end.
-type Process = Arc<(Mutex<Option<Fake>>, tokio::sync::Notify)>;
+pub(crate) type Process = Arc<(Mutex<Option<Fake>>, tokio::sync::Notify)>;
 
 struct Pretended(Process, Arc<AtomicUsize>);
 
