@@ -466,7 +466,9 @@ fn is_sure(understood: &Understood, said: &str) -> bool {
         _ if matches!(understood.answered, Answered::Completed | Answered::Declined) => true,
         _ if agrees(said).is_some() => true,
         // What a long message leaves open may stand in its other words, or be found out.
-        (Some(question), _) => matches!(question.why, QuestionKind::Entity | QuestionKind::Field) && is_short,
+        (Some(question), _) => {
+            matches!(question.why, QuestionKind::Entity | QuestionKind::Field) && words <= WORDS_PER_STEP
+        }
         (None, Kind::Act) => understood.confidence.get() >= SURE && is_short,
         (None, Kind::Help) => true,
         (None, Kind::Chat) => words < 3,
