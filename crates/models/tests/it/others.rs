@@ -191,13 +191,8 @@ pub(crate) struct Pretend {
     dies: bool,
 }
 
-<<<<<<< HEAD
-/// A fake process: a server, and a notification of its end.
-type Process = Arc<(Mutex<Option<Fake>>, tokio::sync::Notify)>;
-=======
 /// What a process is here: a server, and the news of its end.
 pub(crate) type Process = Arc<(Mutex<Option<Fake>>, tokio::sync::Notify)>;
->>>>>>> fe56e72b16f072138b3e7f480fa7661703776431
 
 struct Pretended(Process, Arc<AtomicUsize>);
 

@@ -215,13 +215,8 @@ impl Kind {
         Act::new(200, kind, body)
     }
 
-<<<<<<< HEAD
-    /// The reply that the fixtures encode.
-    fn answer(&self) -> Answer {
-=======
     /// What was meant by the fixtures.
     pub(crate) fn answer(&self) -> Answer {
->>>>>>> fe56e72b16f072138b3e7f480fa7661703776431
         let call = |id: &str, name: &str, arguments: Value| ToolCall {
             id: id.to_owned(),
             name: name.to_owned(),
