@@ -126,6 +126,10 @@ impl Client {
     }
 
     pub(super) async fn talk(&self, chat: &Chat, listener: Option<&Listener>) -> Result<Answer, ModelError> {
+        if chat.seed.is_some() && !self.wire.takes_seed() {
+            let (host, detail) = (self.peer.host.clone(), "this protocol has no `seed`".to_owned());
+            return Err(ModelError::Refused { host, status: 400, detail });
+        }
         let limit = chat.timeout.unwrap_or(self.options.timeout);
         let provider = self.options.provider.unwrap_or(self.wire.provider());
         traced(provider, &self.peer.model, chat, async {

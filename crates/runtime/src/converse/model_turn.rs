@@ -39,7 +39,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 /// The agent of a conversation.
-const ASSISTANT: &str = "assistant";
+pub(super) const ASSISTANT: &str = "assistant";
 /// From here on the reader's understanding of a wish is acted on without a model.
 const SURE: f64 = 0.75;
 /// Words for each step of a wish, beyond which the reader is likely to have left some out.
@@ -235,7 +235,12 @@ impl ChatService {
         watch: Watch<'_>,
         stop: &CancellationToken,
     ) -> Result<Ran> {
-        let context = RunContext { conversation: Some(opened.memory.id), data: opened.data.clone() };
+        let asked = opened.client.as_ref().map(|client| &client.request).filter(|asked| !asked.is_empty());
+        let context = RunContext {
+            conversation: Some(opened.memory.id),
+            data: opened.data.clone(),
+            client: asked.map(|asked| Box::new(asked.clone())),
+        };
         let (user, said) = (opened.turn.caller.user.clone(), opened.turn.said.clone());
         self.watched(model, opened, None, speaker, watch, stop, |run_watch| {
             let runner = model.runner.clone();
@@ -324,6 +329,9 @@ impl ChatService {
         };
         done.model.asked = reply.outcome == super::Outcome::Asked;
         done.model.tools = run.tools();
+        if opened.client.is_some() {
+            super::client_turn::settle(&mut reply, &mut done, &ran.standing);
+        }
         let used = plan_first::sum(before, run.used);
         let strategy = if run.planned { Strategy::PlanFirst } else { Strategy::StepByStep };
         reply.model = Some(Box::new(super::ModelUsed {
@@ -333,6 +341,8 @@ impl ChatService {
             why_not_planned: why_loop,
             rounds: used.replies,
             tokens: used.tokens,
+            input_tokens: run.tokens.input,
+            output_tokens: run.tokens.output,
             cost_micros: used.cost_micros,
             unverified: std::mem::take(&mut reply.unverified),
         }));
@@ -355,7 +365,7 @@ impl ChatService {
     }
 
     /// What was said before, oldest first.
-    async fn earlier(&self, opened: &Opened) -> Result<Vec<EarlierMessage>> {
+    pub(super) async fn earlier(&self, opened: &Opened) -> Result<Vec<EarlierMessage>> {
         if !opened.memory.known {
             return Ok(Vec::new());
         }
@@ -371,7 +381,7 @@ impl ChatService {
 
     /// The agent of this turn: its prompt, and the tools that fit best of those that the person may
     /// use.
-    async fn agent_program(&self, model: &ChatModel, opened: &Opened) -> Result<Program> {
+    pub(super) async fn agent_program(&self, model: &ChatModel, opened: &Opened) -> Result<Program> {
         let caller = &opened.turn.caller;
         let said = &opened.turn.said;
         let mut tools: Vec<ToolName> = Vec::new();

@@ -80,12 +80,21 @@ async fn reply(
     Authenticated(identity): Authenticated,
     PathParam(id): PathParam<TaskId>,
 ) -> Result<Json<Value>, Problem> {
+    stored_reply(&site, &identity, id).await.map(Json)
+}
+
+/// The reply of a turn, as it was kept.
+pub(super) async fn stored_reply(
+    site: &Shared,
+    identity: &crate::identity::Identity,
+    id: TaskId,
+) -> Result<Value, Problem> {
     let missing = || Problem::missing("kept answer of task", id);
-    let found = of_task(&site, &identity, id).await?;
+    let found = of_task(site, identity, id).await?;
     let kept = found.iter().find(|one| one.artifact_type == ArtifactKind::Summary).ok_or_else(missing)?;
     let bytes =
         tokio::fs::read(placed(&site.app().artifacts, &kept.content_ref)).await.map_err(|_| missing())?;
-    serde_json::from_slice(&bytes).map(Json).map_err(|_| missing())
+    serde_json::from_slice(&bytes).map_err(|_| missing())
 }
 
 /// A path as its last part.

@@ -358,6 +358,7 @@ pub fn router(site: &Arc<AppState>, gateway: Arc<dyn mcp::Gateway>, slack: Optio
         .merge(mcp)
         .merge(slack)
         .layer(from_fn_with_state(site.clone(), door::admit))
+        .layer(from_fn(openai::in_form))
 }
 
 /// MCP over Streamable HTTP, for whoever the door let in.

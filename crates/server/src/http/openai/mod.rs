@@ -5,82 +5,51 @@
 //!   said before is recognised.
 //! - Tools that a client brings are its own: they are named to it with their arguments, and never
 //!   called here.
+//! - A parameter is honoured or refused by name, never dropped.
 
+mod completion;
 mod embeddings;
+mod error;
+mod flow;
+mod request;
 mod responses;
-mod streaming;
+mod structured;
+mod tokens;
 mod tools;
 
-use super::extract::{Authenticated, Input};
+pub(super) use error::in_form;
+
+use super::Shared;
+use super::extract::Authenticated;
 use super::openapi::Api;
-use super::problem::Problem;
-use super::runs::runs;
-use super::stream::{self, Frame, Next, Source};
-use super::turns::{TurnRequest, pieces, words};
-use super::{AppState, Shared};
-use crate::identity::Identity;
 use axum::Json;
 use axum::extract::State;
-use axum::http::StatusCode;
-use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
-use schemars::JsonSchema;
-use serde::Deserialize;
 use serde_json::{Value, json};
-use sha2::{Digest as _, Sha256};
 use std::collections::HashMap;
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::{Mutex, PoisonError};
 use steward_domain::ConversationId;
-use steward_runtime::run::RunStatus;
-use tools::ClientTool;
 
 /// The model that is Steward itself.
 const MODEL: &str = "steward";
 /// The model behind `/v1/embeddings`.
 const EMBEDDINGS: &str = "steward-embed";
-/// Tools that a client may bring.
-const TOOLS: usize = 128;
 /// Histories that are recognised.
 const HISTORIES: usize = 10_000;
 
-/// A request for a completion. What is not named here is taken and has no effect.
-#[derive(Deserialize, JsonSchema)]
-struct Completion {
-    model: String,
-    #[schemars(length(min = 1, max = 1000))]
-    messages: Vec<ChatMessage>,
-    #[serde(default)]
-    stream: Option<bool>,
-    #[serde(default)]
-    tools: Option<Vec<ClientTool>>,
-    #[serde(default)]
-    stream_options: Option<Value>,
-}
-
-/// A message.
-#[derive(Clone, Deserialize, JsonSchema)]
-struct ChatMessage {
-    role: String,
-    /// Words, or parts of which the text counts.
-    #[serde(default)]
-    content: Value,
-}
-
 pub(super) fn routes(api: &mut Api) {
-    api.get("/v1/models", "What can be talked to: Steward and its agents")
+    api.get("/v1/models", "What can be talked to: Steward, its agents and its workflows")
         .gives_object(200, "`data`.")
         .fails_as_openai()
         .to(get(models));
     api.post("/v1/chat/completions", "Talk to Steward as to a model; streams with `stream: true`")
-        .takes::<Completion>()
+        .takes::<request::Completion>()
         .gives_object(200, "A completion.")
         .or_events()
         .fails_as_openai()
-        .to(post(completions));
+        .to(post(completion::complete));
     api.post("/v1/responses", "The same in the form of responses")
-        .takes::<responses::Responding>()
+        .takes::<request::Responding>()
         .gives_object(200, "A response.")
         .or_events()
         .fails_as_openai()
@@ -92,57 +61,15 @@ pub(super) fn routes(api: &mut Api) {
         .to(post(embeddings::embed));
 }
 
-/// Errors in the form that these clients read.
-struct Wrong(Problem);
-
-impl<E: Into<Problem>> From<E> for Wrong {
-    fn from(problem: E) -> Self {
-        Self(problem.into())
-    }
-}
-
-impl IntoResponse for Wrong {
-    fn into_response(self) -> Response {
-        let status = self.0.status();
-        let kind = match status.as_u16() {
-            401 => "authentication_error",
-            403 => "permission_error",
-            429 => "rate_limit_error",
-            500.. => "server_error",
-            _ => "invalid_request_error",
-        };
-        let body = json!({ "error": { "message": self.0.detail, "type": kind, "code": self.0.code, "param": null } });
-        let mut told = self.0.into_response();
-        *told.body_mut() = axum::body::Body::from(body.to_string());
-        told.headers_mut().insert(
-            axum::http::header::CONTENT_TYPE,
-            axum::http::HeaderValue::from_static("application/json"),
-        );
-        told
-    }
-}
-
 async fn models(State(site): State<Shared>, Authenticated(identity): Authenticated) -> Json<Value> {
     let model =
         |id: String| json!({ "id": id, "object": "model", "created": 1_767_225_600, "owned_by": "steward" });
-    let (_, agents) = site.runner.defined();
-    let agents =
-        agents.into_iter().filter(|name| identity.runs(name)).map(|name| model(format!("{MODEL}/{name}")));
+    let (workflows, agents) = site.runner.defined();
+    let named = agents.into_iter().chain(workflows);
+    let named = named.filter(|name| identity.runs(name)).map(|name| model(format!("{MODEL}/{name}")));
     let data: Vec<Value> =
-        [model(MODEL.to_owned()), model(EMBEDDINGS.to_owned())].into_iter().chain(agents).collect();
+        [model(MODEL.to_owned()), model(EMBEDDINGS.to_owned())].into_iter().chain(named).collect();
     Json(json!({ "object": "list", "data": data }))
-}
-
-/// The words of a message.
-fn text(content: &Value) -> String {
-    match content {
-        Value::String(text) => text.clone(),
-        Value::Array(parts) => {
-            let texts = parts.iter().filter_map(|part| part.get("text").and_then(Value::as_str));
-            texts.collect::<Vec<_>>().join("\n")
-        }
-        _ => String::new(),
-    }
 }
 
 /// Which conversations belong to which histories.
@@ -166,6 +93,7 @@ impl Histories {
         known.insert(key, id);
     }
 }
+<<<<<<< HEAD
 
 /// A history as one number: whose it is, and what was said so far.
 fn history<'a>(identity: &Identity, said: impl Iterator<Item = (&'a str, String)>) -> [u8; 32] {
@@ -474,3 +402,5 @@ impl Source for DelayedFrames {
         })
     }
 }
+=======
+>>>>>>> d86a6e1589ebf9b87772fac8820e69adc70e4cda
