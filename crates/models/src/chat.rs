@@ -34,10 +34,6 @@ pub struct Chat {
     /// The temperature; the model's setting by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub temperature: Option<f32>,
-<<<<<<< HEAD
-    /// Time limit, including all retries and waits. It does not affect the reply and is not
-    /// recorded.
-=======
     /// Of the most likely words, those that together are as likely as this.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub top_p: Option<f32>,
@@ -46,7 +42,6 @@ pub struct Chat {
     pub seed: Option<i64>,
     /// Time for everything, with all attempts and all waiting. It does not change the answer and is
     /// not recorded.
->>>>>>> d86a6e1589ebf9b87772fac8820e69adc70e4cda
     #[serde(skip)]
     pub timeout: Option<Duration>,
 }

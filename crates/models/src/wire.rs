@@ -62,15 +62,11 @@ pub(super) trait Wire: Send + Sync {
     fn headers(&self) -> &'static [(&'static str, &'static str)] {
         &[]
     }
-<<<<<<< HEAD
-    /// The request body.
-=======
     /// Whether a question may carry a seed.
     fn takes_seed(&self) -> bool {
         true
     }
     /// The question.
->>>>>>> d86a6e1589ebf9b87772fac8820e69adc70e4cda
     fn body(&self, ask: &Ask<'_>) -> Value;
     /// Reads a complete reply.
     fn whole(&self, body: &Value, into: &mut Assembly) -> Result<(), Fault>;
