@@ -1,4 +1,5 @@
-// Where a number comes from: the statement that was run, the table that came back, and the cells it was taken from.
+// Where a number comes from: the statement that was run, the table that came back, and the cells it
+// was taken from.
 import { html } from '../html.js';
 import * as format from '../format.js';
 import { Dialog } from './dialog.js';
@@ -30,7 +31,8 @@ export function EvidenceDialog({ text, analyses, onClose }) {
       const key = JSON.stringify([one.call_id, one.table, one.column, one.rows, one.operation]);
       return !seen.has(key) && seen.add(key);
     });
-  return html`<${Dialog} sheet title=${html`Where <span class="number-big">${text}</span> comes from`} onClose=${onClose}>
+  return html`<${Dialog} sheet title=${html`Where <span class="number-big">${text}</span> comes from`}
+    onClose=${onClose}>
     ${found.map(({ one, analysis }, at) => {
       const table = analysis.tables.find(table => table.name === one.table);
       const sql = analysis.sql.find(sql => sql.call_id === one.call_id);
@@ -47,7 +49,16 @@ export function EvidenceDialog({ text, analyses, onClose }) {
           <dt>Operation</dt>
           <dd>${OPERATIONS[one.operation] ?? format.words(one.operation)}</dd>
         </dl>
-        ${table && html`<${Table} title=${table.title} columns=${table.columns} rows=${table.rows} truncated=${table.truncated} marked=${{ column: one.column, rows: one.rows }} />`}
+        ${
+          table &&
+          html`<${Table}
+            title=${table.title}
+            columns=${table.columns}
+            rows=${table.rows}
+            truncated=${table.truncated}
+            marked=${{ column: one.column, rows: one.rows }}
+          />`
+        }
         ${sql && html`<${Code} title="Query" text=${sql.sql} />`}
       </section>`;
     })}</${Dialog}>`;

@@ -192,7 +192,8 @@ function Keys() {
       </ul>
     </section>`
   }
-    <section class="block"><div class="block-head"><h2>API keys</h2><button class="button small" type="button" onClick=${() => setMaking(true)}>
+    <section class="block"><div class="block-head"><h2>API keys</h2><button class="button small" type="button"
+      onClick=${() => setMaking(true)}>
       <${Icon} name="plus" size=${15} />New key</button></div>
     <${Read} read=${read} lines=${2} kind="rows">${(/** @type {any} */ value) =>
       value.items.length
@@ -206,10 +207,18 @@ function Keys() {
                     ><span class="small muted">
                       ${one.user} · created
                       <${Time} at=${one.created_at} relative />
-                      ${one.expires_at ? html` · until <${Time} at=${one.expires_at} />` : null}${one.scopes?.length ? ` · ${one.scopes.join(', ')}` : ''}</span
+                      ${
+                        one.expires_at ? html` · until <${Time} at=${one.expires_at} />` : null
+                      }${one.scopes?.length ? ` · ${one.scopes.join(', ')}` : ''}</span
                     ></span
                   >
-                  ${one.revoked_at ? html`<span class="tag bad">revoked</span>` : html`<button class="button small" type="button" onClick=${() => revoke(one)}>Revoke<span class="hidden"> ${one.name}</span></button>`}
+                  ${
+                    one.revoked_at
+                      ? html`<span class="tag bad">revoked</span>`
+                      : html`<button class="button small" type="button" onClick=${() => revoke(one)}>
+                          Revoke<span class="hidden"> ${one.name}</span>
+                        </button>`
+                  }
                 </li>`,
             )}
           </ul>`
@@ -290,7 +299,10 @@ function NewKey({ people, onClose }) {
                     <input
                       type="checkbox"
                       checked=${scopes.includes(one)}
-                      onChange=${(/** @type {any} */ event) => setScopes(event.target.checked ? [...scopes, one] : scopes.filter(other => other !== one))}
+                      onChange=${(/** @type {any} */ event) =>
+                        setScopes(
+                          event.target.checked ? [...scopes, one] : scopes.filter(other => other !== one),
+                        )}
                     />
                     ${one}</label
                   >`,

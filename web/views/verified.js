@@ -96,8 +96,14 @@ export default function Verified() {
       sayProblem(error);
     }
   };
-  return html`<${Head} title="Verified answers" text="Questions whose statement a person vouches for. They answer their paraphrases with other values.">
-      ${may('verify') && html`<button class="button" type="button" disabled=${busy} onClick=${check}><${Icon} name="tick" size=${16} />Check all</button>`}</${Head}>
+  return html`<${Head} title="Verified answers"
+    text="Questions whose statement a person vouches for. They answer their paraphrases with other values.">
+      ${
+        may('verify') &&
+        html`<button class="button" type="button" disabled=${busy} onClick=${check}>
+          <${Icon} name="tick" size=${16} />Check all
+        </button>`
+      }</${Head}>
     <${Read} read=${pages} lines=${4} kind="rows">${() =>
       pages.items.length
         ? html`<ul class="rows">
@@ -128,7 +134,8 @@ export default function Verified() {
               )}
             </ul>
             <${More} pages=${pages} />`
-        : html`<${Empty} icon="tick" title="Nothing is verified yet"><p>Verify an answer below it, or with <code>steward verify add</code>.</p></${Empty}>`}</${Read}>
+        : html`<${Empty} icon="tick" title="Nothing is verified yet"><p>Rate an answer as
+          right, then verify it here.</p></${Empty}>`}</${Read}>
     <section><h2>Feedback</h2><${Read} read=${opinions} lines=${3} kind="rows">${() =>
       opinions.items.length
         ? html`<ul class="rows">
@@ -144,7 +151,11 @@ export default function Verified() {
                   ${
                     may('verify') &&
                     html`<span class="row-side">
-                      ${one.user_id === me.value?.user && (one.rating === 'up' || one.corrected_sql) && html`<button class="button" type="button" onClick=${() => vouch(one)}>Verify</button>`}
+                      ${
+                        one.user_id === me.value?.user &&
+                        (one.rating === 'up' || one.corrected_sql) &&
+                        html`<button class="button" type="button" onClick=${() => vouch(one)}>Verify</button>`
+                      }
                       <button class="button" type="button" onClick=${() => dismiss(one)}>
                         Dismiss
                       </button></span
@@ -171,7 +182,15 @@ export default function Verified() {
                       >
                       <span class="small">${FIXES[group.fix](group)}</span></span
                     >
-                    ${group.fix === 'verify' || group.fix === 'paraphrase' ? html`<span class="row-side"><button class="button" type="button" onClick=${() => accept(group)}>Accept</button></span>` : null}
+                    ${
+                      group.fix === 'verify' || group.fix === 'paraphrase'
+                        ? html`<span class="row-side"
+                            ><button class="button" type="button" onClick=${() => accept(group)}>
+                              Accept
+                            </button></span
+                          >`
+                        : null
+                    }
                   </li>`,
               )}
             </ul>`

@@ -107,6 +107,13 @@ impl Reader {
         self.domains.iter()
     }
 
+    /// A statement of SQL, asked of a domain of data as it stands. Nothing when there is no such
+    /// domain.
+    #[must_use]
+    pub fn statement(&self, data: &DomainName, said: &str) -> Option<Understood> {
+        data::statement(self, data, said)
+    }
+
     /// The same understanding, or one that asks data that was brought along, where a tool or
     /// nothing was only a guess. `data` is the domain under which it is known, `came_now` whether
     /// it came with these very words.
