@@ -83,7 +83,7 @@ function useWaiting() {
   const round = useWatched(waitingChanged);
   useEffect(() => {
     const count = () => {
-      if (!document.hidden)
+      if (!document.hidden && may('approve'))
         get('/approvals').then(
           ({ items }) => waiting.set(items.length),
           () => {},
@@ -106,15 +106,14 @@ function Account() {
   const out = async () => {
     try {
       await remove('/session');
-      location.hash = '#/';
-      location.reload();
+      location.replace('/');
     } catch (error) {
       sayProblem(error);
     }
   };
   const name = who?.name || who?.user || '?';
   return html`<${Menu}
-    label=${`Account of ${name}`}
+    label="Account: "
     className="account"
     head=${html`<p class="menu-head">
       <strong><bdi>${name}</bdi></strong>

@@ -169,8 +169,8 @@ function dressed(given, wide) {
       title: one.title ?? one.field,
       ...(one.type === 'quantitative'
         ? { format: ',.2~f' }
-        : one.axis?.format
-          ? { format: one.axis.format }
+        : one.axis?.format && (one.type === 'temporal' || one.timeUnit)
+          ? { format: one.axis.format, ...(one.timeUnit && { timeUnit: one.timeUnit, type: 'temporal' }) }
           : {}),
     }));
   const lying = single ? layDown(spec, wide) : null;
@@ -324,6 +324,6 @@ export function Chart({ title, spec, onView }) {
   return html`<div class="chart" role="img" aria-label=${`Chart: ${title}`}>
     ${state === 'loading' && html`<${Skeleton} lines=${1} kind="block" label="Drawing the chart" />`}
     ${state === 'failed' && html`<p class="muted">The chart could not be drawn. See the table for its values.</p>`}
-    <div class="chart-canvas" ref=${box}></div>
+    <div class="chart-canvas" aria-hidden="true" ref=${box}></div>
   </div>`;
 }

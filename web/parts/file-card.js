@@ -68,7 +68,7 @@ export const FileDetails = ({ file }) =>
             plain
           />`
         }
-        <details class="fold" open=${!(table.preview ?? []).length}>
+        <details class="fold" open>
           <summary>${format.count(table.columns.length, 'column')}</summary>
           <div class="table-scroll" tabindex="0" role="region" aria-label=${`Columns of ${table.name}`}>
             <table class="profile">

@@ -33,8 +33,12 @@ export function Menu({ label, items, children, head, className = '' }) {
       if (to && !box.current?.contains(to)) close();
     }}
   >
-    <summary class=${children ? 'menu-button' : 'icon-button'} aria-label=${label} role="button">
-      ${children ?? html`<${Icon} name="more" />`}
+    <summary
+      class=${children ? 'menu-button' : 'icon-button'}
+      aria-label=${children ? null : label}
+      role="button"
+    >
+      ${children ? html`<span class="hidden">${label}</span>${children}` : html`<${Icon} name="more" />`}
     </summary>
     <div class="menu-items" onKeyDown=${listKeys}>
       ${head}

@@ -241,7 +241,7 @@ function How({ reply, numbers, onNumber, onRun }) {
   const proofs = proven(analyses.flatMap(one => one.evidence ?? []));
   /** What a changed statement gave. @param {Reply} found */
   const result = found =>
-    html`<${Prose} text=${found.answer} /> ${(found.analyses ?? []).map(
+    html`<${Prose} text=${spoken(found, found.analyses ?? [])} /> ${(found.analyses ?? []).map(
         (analysis, at) =>
           html`<${AnalysisParts} key=${at} analysis=${analysis} numbers=${null} onNumber=${onNumber} />`,
       )}`;

@@ -192,6 +192,7 @@ export function Table({ title, columns, rows, truncated, note, file, marked, pla
                       key=${at}
                       class=${classes(
                         kinds[at] === 'number' && 'right',
+                        ['date', 'month', 'moment'].includes(kinds[at]) && 'nowrap',
                         marked?.rows.includes(row) && marked.column === column && 'marked-cell',
                       )}
                       title=${typeof rows[row][at] === 'number' ? String(rows[row][at]) : null}

@@ -67,7 +67,9 @@ function Catalogue() {
               )
           : html`<${Empty} icon="tools" title=${asked ? 'No matching tool' : 'No tools yet'}><p>
         ${
-          asked ? 'Try other words.' : html`Connect a server in <a href="#/settings/connections">Settings</a>.`
+          asked
+            ? 'Try other words.'
+            : html`Connect a server in <a href="#/settings/connections">Settings</a>.`
         }</p></${Empty}>`}</${Read}>`;
 }
 

@@ -288,13 +288,13 @@ done('dark and phone');
 
 // A team: nobody without a key, and nothing that is not granted.
 const guest = await open(team);
-await guest.getByLabel(/api key/i).fill('stw_wrong_key');
-await guest.getByRole('button', { name: /sign in/i }).click();
+await guest.getByLabel(/access key/i).fill('stw_wrong_key');
+await guest.getByRole('button', { name: 'Sign in', exact: true }).click();
 await guest.getByRole('alert').waitFor();
 await shot(guest, 'sign-in');
 await accessible(guest, 'sign in');
-await guest.getByLabel(/api key/i).fill(key);
-await guest.getByRole('button', { name: /sign in/i }).click();
+await guest.getByLabel(/access key/i).fill(key);
+await guest.getByRole('button', { name: 'Sign in', exact: true }).click();
 await guest.locator('#question').waitFor();
 await ask(guest, 'show my tasks');
 assert.match(await guest.locator('main').innerText(), /tasks/);

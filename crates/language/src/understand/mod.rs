@@ -51,7 +51,7 @@ mod world;
 pub use scope::SCOPE;
 pub use signal::SIGNALS;
 pub use types::{
-    Act, Answered, Argument, Choice, Kind, Lookup, Need, Noticed, Pending, Pick, Question, QuestionKind,
+    Act, Answered, Argument, Choice, FOLLOWS, Kind, Lookup, Need, Noticed, Pending, Pick, Question, QuestionKind,
     RecordRef, SeenRecord, Settled, ShownList, Step, Target, Tool, TurnContext, Understood,
 };
 

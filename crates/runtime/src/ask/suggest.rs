@@ -61,7 +61,9 @@ pub fn first_questions(catalogue: &Catalogue) -> Vec<String> {
     let Some(table) = catalogue.tables.iter().max_by_key(worth) else { return Vec::new() };
     let measures = table.columns.iter().filter(|column| is_measure(catalogue, table, column));
     let summed = |column: &&Column| role(catalogue, table, column) == Role::Measure;
-    let measure = measures.clone().find(summed).or_else(|| measures.clone().next());
+    // Of several the largest numbers, which are more often money than pieces.
+    let size = |column: &&Column| column.max.json().as_f64().map_or(0, |most| most.abs() as u64);
+    let measure = measures.clone().filter(summed).max_by_key(size).or_else(|| measures.clone().next());
     let what = measure.map_or_else(
         || format!("number of {}", table.label.replace('_', " ")),
         |column| format!("{} {}", if summed(&column) { "total" } else { "average" }, plain(column)),
@@ -76,10 +78,11 @@ pub fn first_questions(catalogue: &Catalogue) -> Vec<String> {
     if let Some(first) = by.first() {
         questions.push(format!("{} by {}", capital(&what), plain(first)));
     }
-    if let Some(other) = by.get(1).or(by.first()) {
+    // A list of the largest says more the more there are.
+    if let Some(other) = by.iter().max_by_key(|column| column.distinct) {
         questions.push(match measure {
-            Some(_) => format!("Top 5 {} by {what}", plain(other)),
-            None => format!("Which {} is the most common?", plain(other)),
+            Some(_) if other.distinct > 5 => format!("Top 5 {} by {what}", plural(&plain(other))),
+            _ => format!("Number of {} by {}", table.label.replace('_', " "), plain(other)),
         });
     }
     if questions.len() < 3 {
@@ -87,6 +90,15 @@ pub fn first_questions(catalogue: &Catalogue) -> Vec<String> {
     }
     questions.truncate(3);
     questions
+}
+
+/// A noun as several; names of columns are singular as a rule.
+fn plural(noun: &str) -> String {
+    match noun.strip_suffix('y') {
+        Some(stem) if !stem.ends_with(['a', 'e', 'i', 'o', 'u']) => format!("{stem}ies"),
+        _ if noun.ends_with('s') => noun.to_owned(),
+        _ => format!("{noun}s"),
+    }
 }
 
 fn plain(column: &Column) -> String {

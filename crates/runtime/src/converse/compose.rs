@@ -15,7 +15,7 @@ use steward_domain::{
 };
 use steward_language::answer::{Table, conflicts};
 use steward_language::skill::{Answered, suggest};
-use steward_language::understand::{self, Kind, Understood};
+use steward_language::understand::{self, FOLLOWS, Kind, Understood};
 
 /// From here on an answer is given with high confidence.
 const SURE: f64 = 0.75;
@@ -74,7 +74,7 @@ pub(super) fn reply(work: &Work, understood: &Understood, done: &Done) -> Reply 
         conflicts,
         routing: routing(work, understood),
         reasons: understood.reasons.clone(),
-        carried: carried(work, done),
+        carried: carried(work, understood, done),
         decisions: Vec::new(),
         waiting: done.waiting.clone(),
         model: None,
@@ -84,13 +84,15 @@ pub(super) fn reply(work: &Work, understood: &Understood, done: &Done) -> Reply 
 }
 
 /// What an analysis took over from earlier turns.
-fn carried(work: &Work, done: &Done) -> Vec<Carried> {
+fn carried(work: &Work, understood: &Understood, done: &Done) -> Vec<Carried> {
     let analyses = || done.ended.iter().filter_map(|ended| ended.analysis.as_deref());
     let mut carried = Vec::new();
     if work.turn.data.is_empty() && !work.data.is_empty() && analyses().next().is_some() {
         carried.push(Carried::Data);
     }
-    if analyses().any(|answer| answer.reasoning.iter().any(|reason| reason == FOLLOW_UP)) {
+    let reads_on = understood.reasons.iter().any(|reason| reason == FOLLOWS);
+    let plans_on = || analyses().any(|answer| answer.reasoning.iter().any(|reason| reason == FOLLOW_UP));
+    if analyses().next().is_some() && (reads_on || plans_on()) {
         carried.push(Carried::Question);
     }
     carried
