@@ -117,6 +117,8 @@ function layDown(spec, width) {
   if (
     (mark?.type ?? mark) !== 'bar' ||
     !x?.field ||
+    // Time runs from left to right.
+    x.timeUnit ||
     !['ordinal', 'nominal'].includes(x.type) ||
     y?.type !== 'quantitative'
   )

@@ -229,9 +229,9 @@ function AnalysisParts({ analysis, numbers, onNumber }) {
 
 /**
  * @param {{ reply: Reply, numbers: RegExp | null, onNumber: (text: string) => void,
- *   onRun?: (sql: string) => Promise<Reply> }} props
+ *   onRun?: (sql: string) => Promise<Reply>, shared?: boolean }} props
  */
-function How({ reply, numbers, onNumber, onRun }) {
+function How({ reply, numbers, onNumber, onRun, shared }) {
   const analyses = reply.analyses ?? [];
   const reasons = [...(reply.reasons ?? []), ...analyses.flatMap(one => one.reasoning ?? [])];
   const sql = analyses.flatMap(one => one.sql ?? []);
@@ -286,6 +286,7 @@ function How({ reply, numbers, onNumber, onRun }) {
       }
       ${
         artifacts.length > 0 &&
+        !shared &&
         html`<h2>Files</h2>
           <ul class="files">
             ${artifacts.map(
@@ -301,6 +302,7 @@ function How({ reply, numbers, onNumber, onRun }) {
       }
       ${
         reply.task_id &&
+        !shared &&
         html`<p class="small how-links">
           <a href=${`#/tasks/${reply.task_id}`}>All steps of this task</a>
           <a href=${`#/audit/${reply.task_id}`}>Journal entries</a>
@@ -526,8 +528,8 @@ export function ReplyCard({ reply, question = '', onSay, last, onRun, shared }) 
             >`
           : null
       }
-      ${analyses.length > 0 && reply.task_id && html`<${Opinion} task=${reply.task_id} />`}
-      ${analyses.some(one => one.sql?.length) && reply.task_id && html`<${Pin} task=${reply.task_id} />`}
+      ${!shared && analyses.length > 0 && reply.task_id && html`<${Opinion} task=${reply.task_id} />`}
+      ${!shared && analyses.some(one => one.sql?.length) && reply.task_id && html`<${Pin} task=${reply.task_id} />`}
       <${Copy} text=${reply.answer} label="Copy answer" />
       ${
         ['answered', 'partial'].includes(reply.outcome) &&
@@ -547,7 +549,7 @@ export function ReplyCard({ reply, question = '', onSay, last, onRun, shared }) 
         />`
       }
     </div>
-    <${How} reply=${reply} numbers=${numbers} onNumber=${setNumber} onRun=${onRun} />
+    <${How} reply=${reply} numbers=${numbers} onNumber=${setNumber} onRun=${onRun} shared=${shared} />
     ${sharing && html`<${ShareDialog} task=${reply.task_id} onClose=${() => setSharing(false)} />`}
     ${
       last &&

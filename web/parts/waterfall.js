@@ -3,7 +3,7 @@ import { html, useState, classes } from '../html.js';
 import * as format from '../format.js';
 
 /**
- * @typedef {{ step?: number, name: string, tool?: string | null, by: string, at: string,
+ * @typedef {{ step?: number, node?: string | null, name: string, tool?: string | null, by: string, at: string,
  *   duration_ms: number, status: string, message: string }} TimelineRow
  */
 
@@ -45,6 +45,7 @@ export const rowsOfRun = steps =>
     const who = step.node ?? (step.agent === 'engine' ? '' : step.agent);
     return {
       step: step.step,
+      node: step.node,
       name: who ? format.words(who) : kind,
       tool: step.tool,
       by: who && !step.tool ? kind : '',
@@ -56,7 +57,7 @@ export const rowsOfRun = steps =>
   });
 
 /**
- * @param {{ rows: TimelineRow[], selected?: number | null, onSelect?: (step: number) => void }} props
+ * @param {{ rows: TimelineRow[], selected?: number | null, onSelect?: (row: TimelineRow) => void }} props
  *   `selected` is the step that the rest of the view shows
  */
 export function Waterfall({ rows, selected = null, onSelect }) {
@@ -86,7 +87,7 @@ export function Waterfall({ rows, selected = null, onSelect }) {
             aria-current=${current ? 'step' : null}
             onClick=${() => {
               setOpen(open === at ? -1 : at);
-              if (row.step !== undefined) onSelect?.(row.step);
+              if (row.step !== undefined) onSelect?.(row);
             }}
           >
             <span class="fall-name"

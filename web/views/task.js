@@ -301,25 +301,35 @@ function RunAgain({ input, onClose, onRun }) {
 function RunView({ id, graph, steps, changed, onFork }) {
   const [at, setAt] = useState(/** @type {number | null} */ (null));
   const rows = useMemo(() => rowsOfRun(steps), [steps]);
-  const here = at === null ? null : steps.filter(step => step.step <= at).at(-1);
+  const [node, setNode] = useState(/** @type {string | null} */ (null));
+  const nodeAt = (/** @type {number} */ place) =>
+    steps.findLast(step => step.step <= place && step.node)?.node ?? null;
+  const select = (/** @type {number | null} */ place, /** @type {string | null} */ name = null) => {
+    setAt(place);
+    setNode(place === null ? null : (name ?? nodeAt(place)));
+  };
   const choose = (/** @type {string} */ name) => {
     const own = steps.filter(step => step.node === name);
     if (!own.length) return say(`${name} has not run.`);
     // Again on the same node: the one before, so that a loop can be walked through.
-    const before = own.findLast(step => at !== null && step.step < at && here?.node === name);
-    setAt((before ?? own[own.length - 1]).step);
+    const before = own.findLast(step => at !== null && step.step < at && node === name);
+    select((before ?? own[own.length - 1]).step, name);
   };
   return html`<section class="block"><h2>Workflow</h2><div class="card"><${Read} read=${graph} lines=${2}>
       ${(/** @type {Graph} */ drawn) =>
         html`<${GraphView}
           graph=${graphAt(drawn, steps, at)}
           label="The workflow and its progress"
-          selected=${here?.node ?? null}
+          selected=${node}
           onSelect=${choose}
         />`}</${Read}></div></section>
     <section class="block"><h2>Timeline</h2>
-      <${Waterfall} rows=${rows} selected=${at} onSelect=${setAt} /></section>
-    <${States} id=${id} at=${at} setAt=${setAt} changed=${changed} onFork=${onFork} />`;
+      <${Waterfall}
+        rows=${rows}
+        selected=${at}
+        onSelect=${(/** @type {any} */ row) => select(row.step, row.node)}
+      /></section>
+    <${States} id=${id} at=${at} setAt=${select} changed=${changed} onFork=${onFork} />`;
 }
 
 /**

@@ -99,7 +99,10 @@ await bob.locator('#question').waitFor();
 done('signed in at a provider, with PKCE');
 await bob.goto(ofFile);
 await bob.locator('.vega-embed svg').first().waitFor();
-await bob.getByText(/Technology/).first().waitFor();
+await bob
+  .getByText(/Technology/)
+  .first()
+  .waitFor();
 await bob.locator('.prose button').first().click();
 await bob.getByText(/comes from/).waitFor();
 await bob.keyboard.press('Escape');

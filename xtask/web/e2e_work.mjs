@@ -64,7 +64,12 @@ await page.getByRole('button', { name: 'Edit and ask again' }).last().click();
 await page.getByLabel('Edit the question').fill('total amount by category');
 await page.getByRole('button', { name: 'Ask again', exact: true }).last().click();
 await page.getByRole('button', { name: 'Send' }).waitFor();
-await page.locator('.turn').last().getByText(/Technology/).first().waitFor();
+await page
+  .locator('.turn')
+  .last()
+  .getByText(/Technology/)
+  .first()
+  .waitFor();
 assert.equal(await page.evaluate(() => document.activeElement?.id), 'question', 'the focus is kept');
 
 // Its SQL is changed and run in place.
@@ -118,7 +123,12 @@ await second.locator('.turn').nth(3).waitFor();
 const before = await second.locator('.turn').count();
 await ask(page, 'total cost by category');
 await second.locator('.turn').nth(before).waitFor();
-await second.locator('.turn').last().getByText(/Technology/).first().waitFor();
+await second
+  .locator('.turn')
+  .last()
+  .getByText(/Technology/)
+  .first()
+  .waitFor();
 await second.close();
 done('files after a reload, and two tabs in step');
 
@@ -150,7 +160,13 @@ await ask(page, `hello\n${'a long line of words '.repeat(60)}`);
 await page.getByRole('button', { name: 'Show all' }).waitFor();
 await ask(page, 'שלום עולם');
 assert.equal(await page.locator('.bubble').last().getAttribute('dir'), 'auto');
-assert.equal(await page.locator('.bubble').last().evaluate(one => getComputedStyle(one).direction), 'rtl');
+assert.equal(
+  await page
+    .locator('.bubble')
+    .last()
+    .evaluate(one => getComputedStyle(one).direction),
+  'rtl',
+);
 await shot(page, 'work-long');
 
 // A stop leaves no conversation and no failed task.
@@ -217,7 +233,10 @@ await page.goto(`${own}/#/tasks/${run}`);
 await page.locator('.status', { hasText: 'Rejected' }).waitFor();
 await page.locator('.fall').nth(1).waitFor();
 const names = await page.locator('.fall-name').allInnerTexts();
-assert.ok(names.some(name => /look/i.test(name)), `node names in ${names}`);
+assert.ok(
+  names.some(name => /look/i.test(name)),
+  `node names in ${names}`,
+);
 await page.locator('.graph .node[role=button]').first().click();
 await page.locator('.graph .node.selected').waitFor();
 await page.locator('.fall.current').first().waitFor();
