@@ -25,7 +25,10 @@ let keys = 0;
  * something new.
  */
 const tabs = 'BroadcastChannel' in globalThis ? new BroadcastChannel('steward') : null;
-/** @param {{ kind: 'turn' | 'changed' | 'list', id?: string | null, turn_id?: string, message?: string, files?: Upload[] }} news */
+/**
+ * @param {{ kind: 'turn' | 'changed' | 'list', id?: string | null, turn_id?: string, message?:
+ *   string, files?: Upload[] }} news
+ */
 const tellTabs = news => tabs?.postMessage(news);
 
 export class Thread {
@@ -460,7 +463,10 @@ function turnsOf(messages) {
   return turns;
 }
 
-/** @param {{ turn_id: string, conversation_id: string | null, message: string, files?: Upload[] }} running */
+/**
+ * @param {{ turn_id: string, conversation_id: string | null, message: string, files?: Upload[] }}
+ *   running
+ */
 function remember(running) {
   try {
     sessionStorage.setItem(RUNNING, JSON.stringify(running));
@@ -475,7 +481,10 @@ function forget() {
     /* nothing to forget */
   }
 }
-/** @returns {{ turn_id: string, conversation_id: string | null, message: string, files?: Upload[] } | null} */
+/**
+ * @returns {{ turn_id: string, conversation_id: string | null, message: string, files?: Upload[] }
+ *   | null}
+ */
 function remembered() {
   try {
     return JSON.parse(sessionStorage.getItem(RUNNING) ?? 'null');

@@ -34,7 +34,8 @@ const TYPES = [
 const MOST = 100_000_000;
 
 /**
- * @typedef {{ key: number, name: string, share: number, upload?: Upload, problem?: string, kept?: boolean }}
+ * @typedef {{ key: number, name: string, share: number, upload?: Upload, problem?: string, kept?:
+ *   boolean }}
  *   Attached
  */
 /** Files that go with the next question. @type {Watched<Attached[]>} */

@@ -43,7 +43,8 @@ export function Dialog({ title, onClose, children, sheet, wide }) {
 }
 
 /**
- * @typedef {{ title: string, text: string, action: string, danger?: boolean, field?: string, value?: string,
+ * @typedef {{ title: string, text: string, action: string, danger?: boolean, field?: string,
+ *   value?: string,
  *   answer: (value: string | null) => void }} Question
  */
 /** @type {Watched<Question | null>} */

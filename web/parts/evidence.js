@@ -22,6 +22,12 @@ const OPERATIONS = {
   min: 'the smallest of these rows',
 };
 
+/** The numbers of rows, or how many there are. @param {number[]} rows */
+const rowsNamed = rows =>
+  rows.length > 12
+    ? format.count(rows.length, 'row')
+    : rows.map(row => format.number(row + 1)).join(', ') || '–';
+
 /** @param {{ text: string, analyses: Analysis[], onClose: () => void }} props */
 export function EvidenceDialog({ text, analyses, onClose }) {
   const seen = new Set();
@@ -43,9 +49,7 @@ export function EvidenceDialog({ text, analyses, onClose }) {
           <dt>Table</dt>
           <dd>${table?.title ?? one.table}</dd>
           <dt>${one.rows.length === 1 ? 'Row' : 'Rows'}</dt>
-          <dd>
-            ${one.rows.length > 12 ? format.count(one.rows.length, 'row') : one.rows.map(row => format.number(row + 1)).join(', ') || '–'}
-          </dd>
+          <dd>${rowsNamed(one.rows)}</dd>
           <dt>Operation</dt>
           <dd>${OPERATIONS[one.operation] ?? format.words(one.operation)}</dd>
         </dl>

@@ -47,7 +47,10 @@ const shown = value => {
   return /^\d{4}-\d\d-\d\d/.test(text) ? format.date(text.slice(0, 10), false) : text;
 };
 
-/** The profile and the first rows of a file. @param {{ file: Upload, onClose: () => void }} props */
+/**
+ * The profile and the first rows of a file.
+ * @param {{ file: Upload, onClose: () => void }} props
+ */
 export function FileDialog({ file, onClose }) {
   return html`<${Dialog} sheet title=${html`<bdi>${file.name}</bdi>`} onClose=${onClose}>
     <${FileDetails} file=${file} /></${Dialog}>`;
@@ -108,14 +111,13 @@ export function FileCard({ file, onRemove, onAsk }) {
   const tables = file.tables ?? [];
   const [first] = tables;
   const more = tables.length > 1 ? `, ${format.count(tables.length, 'table')}` : '';
+  const size = [first && rowsOf(first) + more, format.bytes(file.bytes)].filter(Boolean).join(' · ');
   return html`<div class="file-card">
     <span class="file-icon"><${Icon} name=${file.gone ? 'warn' : 'file'} /></span>
     <div class="file-text">
       <p>
         <strong><bdi>${file.name}</bdi></strong>
-        <span class="muted small">
-          ${file.gone ? ' was deleted' : ` ${[first && rowsOf(first) + more, format.bytes(file.bytes)].filter(Boolean).join(' · ')}`}</span
-        >
+        <span class="muted small"> ${file.gone ? ' was deleted' : ` ${size}`}</span>
       </p>
       ${
         first &&

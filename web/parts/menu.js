@@ -1,9 +1,13 @@
-// A button that opens a list of actions. Escape and a click elsewhere close it; the focus goes back.
+// A button that opens a list of actions. Escape and a click elsewhere close it; the focus goes
+// back.
 import { html, useEffect, useRef } from '../html.js';
 import { listKeys } from './bits.js';
 import { Icon } from './icons.js';
 
-/** @typedef {{ icon: string, label: any, run?: () => unknown, href?: string, bad?: boolean }} MenuItem */
+/**
+ * @typedef {{ icon: string, label: any, run?: () => unknown, href?: string, bad?: boolean }}
+ *   MenuItem
+ */
 /**
  * @param {{ label: string, items: (MenuItem | false | null)[], children?: any, head?: any,
  *   className?: string }} props `children` stands in the button instead of three dots

@@ -271,7 +271,10 @@ function How({ reply, numbers, onNumber, onRun, shared }) {
         sql.length > 0 &&
         html`<h2>Queries</h2>
           <div class="stack">
-            ${sql.map(one => html`<${SqlCard} title=${one.title} sql=${one.sql} onRun=${onRun}>${result}</${SqlCard}>`)}
+            ${sql.map(
+              one => html`<${SqlCard} title=${one.title} sql=${one.sql}
+              onRun=${onRun}>${result}</${SqlCard}>`,
+            )}
           </div>`
       }
       ${
@@ -315,6 +318,9 @@ function How({ reply, numbers, onNumber, onRun, shared }) {
 /** @param {Artifact} artifact */
 export const fileName = artifact => artifact.content_ref?.split(/[\\/]/).pop() || artifact.artifact_type;
 
+/** @type {Record<string, string>} */
+const STEP_WORDS = { well: 'Done: ', badly: 'Failed: ', running: 'Running: ', waiting: 'Pending: ' };
+
 /**
  * @param {{ steps: { what: string, tool?: string, state: string, milliseconds?: number }[] }} props
  */
@@ -332,9 +338,7 @@ export const Steps = ({ steps }) =>
                   : html`<span class=${step.state === 'running' ? 'spinner' : 'ring'}></span>`
             }</span
           >
-          <span class="hidden"
-            >${{ well: 'Done: ', badly: 'Failed: ', running: 'Running: ', waiting: 'Pending: ' }[step.state] ?? ''}</span
-          >
+          <span class="hidden">${STEP_WORDS[step.state] ?? ''}</span>
           <span class="step-what">${sentence(step.what)}</span>
           ${step.tool && html`<code class="step-tool"> ${step.tool}</code>`}${
             step.milliseconds !== undefined && (step.state === 'well' || step.state === 'badly')
@@ -519,7 +523,9 @@ export function ReplyCard({ reply, question = '', onSay, last, onRun, shared }) 
               title=${
                 reply.model.strategy === 'plan_first'
                   ? 'All steps were planned from your words before any result was seen'
-                  : `The model read each result before it chose the next step${reply.model.why_not_planned ? ` (${reply.model.why_not_planned})` : ''}`
+                  : ['The model read each result before it chose the next step', reply.model.why_not_planned]
+                      .filter(Boolean)
+                      .join(': ')
               }
             >
               ${reply.model.name} · ${reply.model.strategy === 'plan_first' ? 'plan first' : 'step by step'} ·

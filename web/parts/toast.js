@@ -19,7 +19,9 @@ export const sayProblem = error => {
   say(problem.code ? `${problem.message} (${problem.code})` : problem.message, true);
 };
 
-/** Notices are a popover: it stands above a dialog that is open, and is raised again by each notice. */
+/**
+ * Notices are a popover: it stands above a dialog that is open, and is raised again by each notice.
+ */
 export function Toasts() {
   const shown = useWatched(notices);
   const box = useRef(/** @type {HTMLElement | null} */ (null));

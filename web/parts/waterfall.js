@@ -3,7 +3,8 @@ import { html, useState, classes } from '../html.js';
 import * as format from '../format.js';
 
 /**
- * @typedef {{ step?: number, node?: string | null, name: string, tool?: string | null, by: string, at: string,
+ * @typedef {{ step?: number, node?: string | null, name: string, tool?: string | null, by: string,
+ *   at: string,
  *   duration_ms: number, status: string, message: string }} TimelineRow
  */
 
@@ -57,7 +58,8 @@ export const rowsOfRun = steps =>
   });
 
 /**
- * @param {{ rows: TimelineRow[], selected?: number | null, onSelect?: (row: TimelineRow) => void }} props
+ * @param {{ rows: TimelineRow[], selected?: number | null, onSelect?: (row: TimelineRow) => void }}
+ *   props
  *   `selected` is the step that the rest of the view shows
  */
 export function Waterfall({ rows, selected = null, onSelect }) {
@@ -91,7 +93,9 @@ export function Waterfall({ rows, selected = null, onSelect }) {
             }}
           >
             <span class="fall-name"
-              >${row.status === 'error' ? html`<span class="hidden">Error: </span>` : null}<bdi>${row.name}</bdi>${row.tool ? html` <code class="fall-tool">${row.tool}</code>` : null}<span
+              >${
+                row.status === 'error' ? html`<span class="hidden">Error: </span>` : null
+              }<bdi>${row.name}</bdi>${row.tool ? html` <code class="fall-tool">${row.tool}</code>` : null}<span
                 class="muted small"
               >
                 ${row.by}</span

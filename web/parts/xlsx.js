@@ -1,4 +1,5 @@
-// Writes a workbook: one sheet for each table, numbers as numbers. A workbook is a zip of XML files;
+// Writes a workbook: one sheet for each table, numbers as numbers. A workbook is a zip of XML
+// files;
 // they are stored uncompressed, which every spreadsheet reads.
 
 /** @param {string} text */

@@ -233,7 +233,8 @@ function UserForm({ one, roles, first, onClose }) {
       <p>From now on everyone signs in, you too. This is your key; copy it now, it is not shown again.</p>
       <p class="made-key"><code>${key}</code></p>
       <div class="actions end"><${Copy} text=${key} label="Copy the key" />
-        <button class="button primary" type="button" onClick=${() => location.reload()}>Done</button></div></${Dialog}>`;
+        <button class="button primary" type="button" onClick=${() => location.reload()}>Done</button></div>
+          </${Dialog}>`;
   return html`<${Dialog} title=${one.user ? 'Edit user' : 'New user'} onClose=${onClose}><form onSubmit=${save}>
     <label class="field"><span>User</span>
       <input required disabled=${!!one.user} value=${user} onInput=${typed(setUser)} autocomplete="off" /></label>
@@ -255,7 +256,12 @@ function UserForm({ one, roles, first, onClose }) {
       <input value=${subjects} onInput=${typed(setSubjects)} autocomplete="off" /></label>
     <label class="field inline"><input type="checkbox" checked=${disabled} onChange=${() => setDisabled(!disabled)} />
       Not let in any more</label>
-    ${first && html`<p class="note"><span>This is the first user. From then on everyone signs in, you too; you get your own key.</span></p>`}
+    ${
+      first &&
+      html`<p class="note">
+        <span>This is the first user. From then on everyone signs in, you too; you get your own key.</span>
+      </p>`
+    }
     <div class="actions end"><button class="button" type="button" onClick=${onClose}>Cancel</button>
       <button class="button primary" type="submit">Save</button></div></form></${Dialog}>`;
 }
@@ -306,7 +312,8 @@ function RoleForm({ one, known, onClose }) {
     ['run', 'May run these workflows', known.workflows],
     ['approve', 'May approve calls of these tools', known.tools],
   ];
-  return html`<${Dialog} title=${one.name ? `Role ${one.name}` : 'New role'} onClose=${onClose}><form onSubmit=${save}>
+  return html`<${Dialog} title=${one.name ? `Role ${one.name}` : 'New role'} onClose=${onClose}><form
+    onSubmit=${save}>
     ${
       !one.name &&
       html`<label class="field"

@@ -11,6 +11,9 @@ import { say, sayProblem } from '../parts/toast.js';
 /** @param {(value: string) => void} set */
 const typed = set => (/** @type {any} */ event) => set(event.target.value);
 
+/** @param {any} server */
+const placeOf = server => (server.transport === 'stdio' ? 'A program of this server' : 'Over the network');
+
 export function Connections() {
   const read = useRead('/admin/connections');
   const [adding, setAdding] = useState(/** @type {'' | 'data' | 'server'} */ (''));
@@ -77,7 +80,7 @@ export function Connections() {
                   <span class="row-main"
                     ><span class="row-title">${one.name}</span>
                     <span class="small muted" aria-live="polite"
-                      >${tested[one.name] ?? (one.transport === 'stdio' ? 'A program of this server' : 'Over the network')}</span
+                      >${tested[one.name] ?? placeOf(one)}</span
                     ></span
                   >
                   <${Status} status=${one.status} />
@@ -138,7 +141,8 @@ function DataForm({ onClose }) {
         placeholder="/data/sales or postgres://reader@db.example.com/shop" /></label>
     <p class="small muted">A file or folder of the server, or a database without its password.</p>
     <label class="field"><span>Name</span>
-      <input required pattern="[a-z][a-z0-9_]*" value=${name} onInput=${typed(setName)} autocomplete="off" placeholder="sales" /></label>
+      <input required pattern="[a-z][a-z0-9_]*" value=${name} onInput=${typed(setName)} autocomplete="off"
+        placeholder="sales" /></label>
     <label class="field"><span>What people call it</span>
       <input value=${title} onInput=${typed(setTitle)} autocomplete="off" placeholder="Sales" /></label>
     <div class="test-result" aria-live="polite">
@@ -190,11 +194,15 @@ function ServerForm({ onClose }) {
     <label class="field"><span>Name</span>
       <input required value=${name} onInput=${typed(setName)} autocomplete="off" placeholder="crm" /></label>
     <label class="field"><span>Address</span>
-      <input required type="url" value=${url} onInput=${typed(setUrl)} autocomplete="off" placeholder="https://crm.example.com/mcp" /></label>
-    <label class="field"><span>Variable with its token <span class="muted small">(on this server, if it needs one)</span></span>
+      <input required type="url" value=${url} onInput=${typed(setUrl)} autocomplete="off"
+        placeholder="https://crm.example.com/mcp" /></label>
+    <label class="field"><span>Variable with its token <span
+      class="muted small">(on this server, if it needs one)</span></span>
       <input value=${variable} onInput=${typed(setVariable)} autocomplete="off" placeholder="CRM_TOKEN" /></label>
     ${problem && html`<${Trouble} problem=${problem} title="It does not work" />`}
     <p class="small muted">It is tried before it counts. What does not work leaves nothing behind.</p>
     <div class="actions end"><button class="button" type="button" onClick=${onClose}>Cancel</button>
-      <button class="button primary" type="submit" disabled=${busy}>${busy ? 'Trying…' : 'Test and connect'}</button></div></form></${Dialog}>`;
+      <button class="button primary" type="submit" disabled=${busy}>${
+        busy ? 'Trying…' : 'Test and connect'
+      }</button></div></form></${Dialog}>`;
 }

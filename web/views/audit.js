@@ -198,7 +198,8 @@ function Chain({ chain }) {
       add({
         state: 'good',
         text:
-          `A Merkle proof links the last entry to the signed head over ${format.count(note.size, 'entry', 'entries')}. ` +
+          'A Merkle proof links the last entry to the signed head over ' +
+          `${format.count(note.size, 'entry', 'entries')}. ` +
           'Each entry covers its predecessor, so the head covers the whole chain.',
       });
       add(

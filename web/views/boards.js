@@ -573,7 +573,8 @@ function AddFilter({ columns, onClose }) {
       /** @type {any} */ event,
     ) => setColumn(event.target.value)} /></label>
     <datalist id="filter-columns">${columns.map(name => html`<option value=${name}></option>`)}</datalist>
-    <p class="small muted">It counts for every table with this column, and for tables whose rows belong to such a row. <code>sales.state</code> names the column of one table.</p>
+    <p class="small muted">It counts for every table with this column, and for tables whose rows belong to
+      such a row. <code>sales.state</code> names the column of one table.</p>
     <div class="actions end"><button class="button primary" type="submit">Add</button></div></form></${Dialog}>`;
 }
 

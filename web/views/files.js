@@ -15,13 +15,21 @@ import { say, sayProblem } from '../parts/toast.js';
 /** When a file came: ids begin with the time in milliseconds. @param {string} id */
 const broughtAt = id => new Date(parseInt(id.replace(/-/g, '').slice(0, 12), 16)).toISOString();
 
+/** @param {Upload} file */
+const sizeOf = file =>
+  [file.tables?.[0] && rowsOf(file.tables[0]), format.bytes(file.bytes)].filter(Boolean).join(' · ');
+
 /** @param {{ route: import('../router.js').Route }} props */
 export default function Files({ route }) {
   const id = route.path[1];
   return id ? html`<${File} key=${id} id=${id} />` : html`<${List} />`;
 }
 
-/** Asks a question of a file in a new conversation. @param {string} question @param {Upload} file */
+/**
+ * Asks a question of a file in a new conversation.
+ * @param {string} question
+ * @param {Upload} file
+ */
 function ask(question, file) {
   beginAnew();
   void threadOf(null).send(question, [file]);
@@ -76,8 +84,7 @@ function List() {
                   <span class="row-main"
                     ><span class="row-title"><bdi>${file.name}</bdi></span>
                     <span class="small muted"
-                      >${[file.tables?.[0] && rowsOf(file.tables[0]), format.bytes(file.bytes)].filter(Boolean).join(' · ')}
-                      · added <${Time} at=${broughtAt(file.id)} relative /></span
+                      >${sizeOf(file)} · added <${Time} at=${broughtAt(file.id)} relative /></span
                   ></span>
                 </a>
               </li>`,

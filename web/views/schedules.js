@@ -98,7 +98,7 @@ export default function Schedules() {
                       >${STATES[one.status] ?? one.status}${
                         one.since ? html` since <${Time} at=${one.since} relative />` : ''
                       }
-                      ${one.last_value !== null && one.last_value !== undefined ? `, last value ${one.last_value}` : ''}</span
+                      ${(one.last_value ?? null) !== null ? `, last value ${one.last_value}` : ''}</span
                     ></span
                   >
                   ${

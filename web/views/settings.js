@@ -239,7 +239,8 @@ function Keys() {
       sayProblem(error);
     }
   };
-  return html`<section class="block"><div class="block-head"><h2>Access keys</h2><button class="button small" type="button"
+  return html`<section class="block"><div class="block-head"><h2>Access keys</h2><button class="button small"
+    type="button"
       onClick=${() => setMaking(true)}>
       <${Icon} name="plus" size=${15} />New key</button></div>
     <${Read} read=${read} lines=${2} kind="rows">${(/** @type {any} */ value) =>

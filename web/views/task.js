@@ -296,7 +296,8 @@ function RunAgain({ input, onClose, onRun }) {
 /**
  * The graph, the timeline and the state of a run. Choosing a node, a row or a place on the slider
  * moves all three.
- * @param {{ id: string, graph: any, steps: any[], changed: number, onFork: (at: number) => void }} props
+ * @param {{ id: string, graph: any, steps: any[], changed: number, onFork: (at: number) => void }}
+ *   props
  */
 function RunView({ id, graph, steps, changed, onFork }) {
   const [at, setAt] = useState(/** @type {number | null} */ (null));

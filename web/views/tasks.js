@@ -111,7 +111,10 @@ function List({ status, search, start }) {
     <${Read} read=${pages} lines=${6} kind="rows">${() =>
       items.length
         ? html`<ul class="rows selectable" onKeyDown=${listKeys} aria-label="Tasks">
-              ${items.map(task => html`<${TaskRow} key=${task.id} task=${task} chosen=${chosen} onChoose=${setChosen} />`)}
+              ${items.map(
+                task =>
+                  html`<${TaskRow} key=${task.id} task=${task} chosen=${chosen} onChoose=${setChosen} />`,
+              )}
             </ul>
             <${More} pages=${pages} />`
         : html`<${Empty} icon="tasks" title=${status || search ? 'No such tasks' : 'No tasks yet'}>${

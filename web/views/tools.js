@@ -45,9 +45,8 @@ function Catalogue() {
     <div class="search big"><${Icon} name="search" size=${17} /><label class="hidden"
       for="find-tool">Find a tool</label>
       <input id="find-tool" type="search"
-        placeholder="Search in plain language, such as “what time is it in Tokyo”" value=${search} autocomplete="off" onInput=${(
-          /** @type {any} */ event,
-        ) => setSearch(event.target.value)} /></div>
+        placeholder="Search in plain language, such as “what time is it in Tokyo”" value=${search}
+        autocomplete="off" onInput=${(/** @type {any} */ event) => setSearch(event.target.value)} /></div>
     <${Read} read=${read} lines=${6} kind="rows">
       ${(/** @type {any} */ value) =>
         value.items.length

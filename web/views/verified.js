@@ -24,6 +24,11 @@ const FIXES = {
   answer: () => 'Verify an answer to it, or define a metric.',
 };
 
+/** How many questions are like it, and what was said of the first. @param {any} group */
+const alike = ({ questions }) =>
+  (questions.length > 1 ? `${questions.length} questions like this. ` : '') +
+  (questions[0].said ?? questions[0].comment ?? '');
+
 export default function Verified() {
   const pages = usePages('/verified?limit=50');
   const opinions = usePages('/feedback?limit=50');
@@ -177,9 +182,7 @@ export default function Verified() {
                   html`<li key=${at} class="row still">
                     <span class="row-main"
                       ><span class="row-title">${group.questions[0].question}</span>
-                      <span class="small muted"
-                        >${group.questions.length > 1 ? `${group.questions.length} questions like this. ` : ''}${group.questions[0].said ?? group.questions[0].comment ?? ''}</span
-                      >
+                      <span class="small muted">${alike(group)}</span>
                       <span class="small">${FIXES[group.fix](group)}</span></span
                     >
                     ${
