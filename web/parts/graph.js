@@ -274,9 +274,6 @@ export function GraphView({ graph: given, label, selected = null, onSelect }) {
           role: 'button',
           tabindex: 0,
           'aria-pressed': selected === node.name,
-          'aria-label':
-            `${short(node.name, 14)} ${short(node.kind ?? '', 18)}: ` +
-            (WORDS[node.status ?? 'idle'] ?? node.status),
           onClick: () => onSelect(node.name),
           onKeyDown: (/** @type {KeyboardEvent} */ event) => {
             if (event.key !== 'Enter' && event.key !== ' ') return;

@@ -12,7 +12,7 @@ import { useWatched } from '../store.js';
 
 /** Files and questions that are offered at once. */
 const FILES = 3,
-  QUESTIONS = 5;
+  QUESTIONS = 4;
 
 /** @param {{ onSay: (text: string, files?: Upload[]) => void }} props */
 export function Start({ onSay }) {

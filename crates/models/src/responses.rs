@@ -1,4 +1,4 @@
-//! OpenAI's Responses. Nothing is kept at the server: the whole conversation goes along each time.
+//! OpenAI's Responses API. The server stores nothing: the whole conversation is sent each time.
 
 use reqwest::Url;
 use serde_json::{Value, json};
@@ -113,7 +113,7 @@ impl Wire for ResponsesWire {
             "error" => {
                 return Err(failure(&body).unwrap_or_else(|| Fault::Said(500, body.to_string())));
             }
-            // Reasoning, progress and whatever else is new.
+            // Reasoning, progress and unknown events.
             _ => {}
         }
         Ok(())
@@ -147,7 +147,7 @@ fn refuse(said: Option<&str>, into: &mut Assembly) {
     }
 }
 
-/// The error in a response, with the status that it would have had.
+/// The error in a response, with the corresponding HTTP status.
 fn failure(body: &Value) -> Option<Fault> {
     let error = body.get("error").filter(|error| !error.is_null());
     let code = error.and_then(|error| text(error, "/code")).or_else(|| text(body, "/code"));

@@ -51,8 +51,8 @@ mod world;
 pub use scope::SCOPE;
 pub use signal::SIGNALS;
 pub use types::{
-    Act, Answered, Argument, Choice, FOLLOWS, Kind, Lookup, Need, Noticed, Pending, Pick, Question, QuestionKind,
-    RecordRef, SeenRecord, Settled, ShownList, Step, Target, Tool, TurnContext, Understood,
+    Act, Answered, Argument, Choice, FOLLOWS, Kind, Lookup, Need, Noticed, Pending, Pick, Question,
+    QuestionKind, RecordRef, SeenRecord, Settled, ShownList, Step, Target, Tool, TurnContext, Understood,
 };
 
 use crate::Encoder;

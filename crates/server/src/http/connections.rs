@@ -124,7 +124,7 @@ async fn tables_of(site: &Shared, address: &str) -> Result<Vec<Value>, Problem> 
         ));
     }
     let named = [address.to_owned()];
-    let opened = Session::open(&named, site.house().options);
+    let opened = Session::open(&named, site.app().options);
     let late = |_| Problem::input(format!("{address} did not answer within {} s", TRIED.as_secs()));
     let session = tokio::time::timeout(TRIED, opened)
         .await

@@ -58,7 +58,7 @@ fn redirect_address(site: &Shared, headers: &HeaderMap) -> String {
 
 async fn begin(State(site): State<Shared>, headers: HeaderMap) -> Result<Response, Problem> {
     let redirect = redirect_address(&site, &headers);
-    let start = site.directory.begin_sign_in(&redirect, &*site.house().random).await?;
+    let start = site.directory.begin_sign_in(&redirect, &*site.app().random).await?;
     let headers = [(LOCATION, start.address), (SET_COOKIE, cookie(&site, &start.cookie, 600))];
     Ok((StatusCode::SEE_OTHER, headers).into_response())
 }

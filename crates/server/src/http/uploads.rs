@@ -251,7 +251,7 @@ const DESCRIBED: usize = 200;
 
 /// The tables of a file with their profile and first rows, and questions worth asking.
 async fn look(site: &Shared, path: &Path) -> Result<(Vec<Value>, Vec<String>), Problem> {
-    let options = Options { unpacked: UNPACKED, ..site.house().options };
+    let options = Options { unpacked: UNPACKED, ..site.app().options };
     let session = Session::open(&[path.display().to_string()], options).await.map_err(|error| {
         // Paths of the server are not shown.
         let shown = error.to_string().replace(&path.display().to_string(), "the file");

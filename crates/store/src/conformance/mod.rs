@@ -1,6 +1,6 @@
-//! The suite that every store must pass. A store that passes it can stand in for any other.
+//! The suite that every store must pass. Stores that pass it are interchangeable.
 //!
-//! Each behaviour runs as users of its own, so that all of them can share one store, at once.
+//! Each behaviour uses its own users, so that all of them can share one store concurrently.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -33,7 +33,7 @@ use crate::Store;
 use futures_util::future::BoxFuture;
 use std::sync::Arc;
 
-/// A behaviour: its name, and a check that panics when the store does not keep it.
+/// A behaviour: its name, and a check that panics if the store violates it.
 pub type Behaviour = (&'static str, fn(Arc<dyn Store>) -> BoxFuture<'static, ()>);
 
 macro_rules! behaviours {

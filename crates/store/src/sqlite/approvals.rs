@@ -1,4 +1,4 @@
-//! Decisions over gates. The compare-and-swap is the statement itself: it changes one row or the
+//! Decisions on gates. The statement itself is the compare-and-swap: it changes one row, or the
 //! commit is refused.
 
 use crate::change::GateDecision;
@@ -10,7 +10,8 @@ use steward_domain::UserId;
 pub(super) fn decide(db: &Connection, owner: &UserId, decided: &GateDecision) -> Result<()> {
     let rows = db
         .prepare_cached(
-            "INSERT INTO approval_decision (user_id, task_id, gate, digest, decision, decided_by, decided_at, call_id)
+            "INSERT INTO approval_decision (user_id, task_id, gate, digest, decision, decided_by, \
+                decided_at, call_id)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
              ON CONFLICT (user_id, task_id, gate) DO UPDATE SET call_id = excluded.call_id
              WHERE approval_decision.decision = 'approved' AND excluded.decision = 'approved'
