@@ -32,7 +32,7 @@ pub struct Conversation {
     pub metadata: JsonObject,
 }
 
-/// The states of a conversation. A state is never reverted.
+/// The life of a conversation. An archived one can be made active again; a deleted one is gone.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ConversationStatus {
@@ -49,7 +49,7 @@ impl States for ConversationStatus {
     fn next(self) -> &'static [Self] {
         match self {
             Self::Active => &[Self::Archived, Self::Deleted],
-            Self::Archived => &[Self::Deleted],
+            Self::Archived => &[Self::Active, Self::Deleted],
             Self::Deleted => &[],
         }
     }

@@ -22,6 +22,7 @@ mod compose;
 mod confirm;
 mod decisions;
 mod digest;
+mod edit;
 mod effects;
 mod ending;
 mod find;
@@ -37,7 +38,11 @@ mod run_progress;
 pub(crate) use run_progress::RunProgress;
 
 pub use crate::progress::ProgressEvent;
+<<<<<<< HEAD
 pub use client_turn::ClientTurn;
+=======
+pub use edit::{LONGEST_TITLE, rename, restore, title_of};
+>>>>>>> 211b89a46e61219e3e2ab4c5d61d19f852ff384f
 pub use ending::{EndedBy, Ending, end};
 pub use model_turn::{ChatModel, ModelLimits};
 pub use reply::{Asked, Missing, ModelUsed, Offered, Outcome, Reply, Shown, StepDone, Strategy};
@@ -53,7 +58,7 @@ use effects::TurnStep;
 use memory::Memory;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use steward_domain::{ArtifactKind, ConversationId, EventType, ServerName, TaskId};
@@ -91,6 +96,16 @@ pub struct Turn {
     /// The option of the open question that was chosen by its place; what was said is then its own
     /// words.
     pub choice: Option<OptionChoice>,
+}
+
+/// What a turn may take over from earlier ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Carried {
+    /// The data that was asked before.
+    Data,
+    /// How the question before was read.
+    Question,
 }
 
 /// An option that was chosen by its place: a button that was pressed, or a number in a list.
@@ -134,6 +149,8 @@ pub struct ChatService {
     readers: Arc<readers::Readers>,
     /// The model of conversations, when there is one.
     model: Option<ChatModel>,
+    /// What of earlier turns does not count.
+    without: BTreeSet<Carried>,
     /// The turn that each conversation is at: whoever holds the lock speaks.
     turns: Arc<Mutex<HashMap<ConversationId, Arc<tokio::sync::Mutex<()>>>>>,
 }
@@ -147,7 +164,14 @@ impl ChatService {
     /// Over a toolbox.
     #[must_use]
     pub fn new(toolbox: Arc<Toolbox>, limits: Limits) -> Self {
-        Self { toolbox, limits, readers: Arc::default(), model: None, turns: Arc::default() }
+        Self {
+            toolbox,
+            limits,
+            readers: Arc::default(),
+            model: None,
+            without: BTreeSet::new(),
+            turns: Arc::default(),
+        }
     }
 
     /// With a model for what the reader is not sure of.
@@ -155,6 +179,12 @@ impl ChatService {
     pub fn with_model(mut self, model: ChatModel) -> Self {
         self.model = Some(model);
         self
+    }
+
+    /// The same conversations, read without some of what earlier turns left behind.
+    #[must_use]
+    pub fn without(&self, without: BTreeSet<Carried>) -> Self {
+        Self { without, ..self.clone() }
     }
 
     /// What it works with.
@@ -279,7 +309,8 @@ impl ChatService {
     async fn open(&self, turn: &Turn, watch: Watch<'_>) -> Result<Opened> {
         let began = self.app().clock.monotonic();
         let mut turn = turn.clone();
-        let memory = Memory::open(self.app(), &turn).await?;
+        let mut memory = Memory::open(self.app(), &turn).await?;
+        memory.forget(&self.without);
         if let Some(choice) = turn.choice {
             memory.option(choice)?.say.clone_into(&mut turn.said);
         }
@@ -337,6 +368,11 @@ impl ChatService {
         let told = Box::pin(self.tell(&mut opened, &mut record, watch, stop)).await;
         let (reply, understood, done) = match told {
             Ok(told) => told,
+            Err(Error::CalledOff) => {
+                record.call_off(turn.caller.user.as_str()).await?;
+                opened.memory.leave(app, &turn.caller.user).await?;
+                return Err(Error::CalledOff);
+            }
             Err(error) => {
                 // Whatever fails, the task ends with its reason.
                 record.end(Err(error.to_string())).await?;

@@ -164,6 +164,7 @@ fn reply_of(
         conflicts: Vec::new(),
         routing: None,
         reasons: vec!["the built-in reader was not sure, so a model worked on it".to_owned()],
+        carried: Vec::new(),
         decisions: Vec::new(),
         waiting: Vec::new(),
         analyses: Vec::new(),

@@ -33,7 +33,7 @@ use steward_domain::{
 use steward_engine::{Definition, EarlierMessage, Program, Root, Settings, ToolSpec, Used};
 use steward_journal::redact::Redactor;
 use steward_language::skill::agrees;
-use steward_language::understand::{Answered, Kind, QuestionKind, Understood};
+use steward_language::understand::{Act, Answered, Kind, QuestionKind, Step, Understood};
 use steward_store::Scope;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -124,6 +124,9 @@ pub(super) enum ModelTurn {
 impl ChatService {
     /// What a message means, by the reader alone.
     pub(super) async fn first(&self, opened: &Opened) -> Result<Understood> {
+        if let Some(statement) = statement(opened) {
+            return Ok(statement);
+        }
         Ok(about_data(opened, understand(opened, self.app()).await?))
     }
 
@@ -487,6 +490,23 @@ fn is_sure(understood: &Understood, said: &str) -> bool {
 }
 
 /// What was brought along is what the words are about, where nothing else was clearly meant.
+/// A query in SQL goes to the data that the conversation is about. What else SQL can say is left to
+/// the reader of requests: "delete from my list" is one.
+fn statement(opened: &Opened) -> Option<Understood> {
+    let said = opened.turn.said.trim();
+    let first = said.split_whitespace().next()?.to_ascii_lowercase();
+    if opened.turn.choice.is_some() || !matches!(first.as_str(), "select" | "with") {
+        return None;
+    }
+    if !steward_analysis::tools::is_statement(said) {
+        return None;
+    }
+    let brought = DomainName::new(BROUGHT).ok().filter(|_| !opened.data.is_empty());
+    let asked = |step: &Step| (step.act == Act::Ask).then(|| step.domain.clone()).flatten();
+    let before = opened.memory.before.iter().find_map(asked);
+    opened.reader.statement(&brought.or(before)?, said)
+}
+
 fn about_data(opened: &Opened, understood: Understood) -> Understood {
     let Ok(data) = DomainName::new(BROUGHT) else { return understood };
     let came_now = !opened.turn.data.is_empty();

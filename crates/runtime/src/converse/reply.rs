@@ -65,6 +65,9 @@ pub struct Reply {
     pub routing: Option<DomainRoutingDecision>,
     /// How it was read.
     pub reasons: Vec<String>,
+    /// What was taken over from earlier turns.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub carried: Vec<super::Carried>,
     /// What others decided meanwhile over calls of this conversation; each is a message of its own,
     /// too.
     #[serde(skip_serializing_if = "Vec::is_empty")]

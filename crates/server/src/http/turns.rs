@@ -5,7 +5,7 @@
 //! listens; its events are kept for a while, so that a broken stream goes on where it was.
 
 use super::ages::{Ages, RetentionLimits};
-use super::extract::{Authenticated, Input, PathParam};
+use super::extract::{Authenticated, Input, PathParam, Queried};
 use super::openapi::Api;
 use super::problem::Problem;
 use super::stream::{self, Frame, Next, Source};
@@ -21,15 +21,19 @@ use futures_util::FutureExt as _;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use steward_domain::{ConversationId, TaskId, UserId};
+<<<<<<< HEAD
 use steward_engine::EarlierMessage;
 use steward_runtime::converse::{ClientTurn, OptionChoice, ProgressEvent, Turn};
 use steward_runtime::run::{ClientRequest, ClientRun, RunStatus};
+=======
+use steward_runtime::converse::{Carried, OptionChoice, ProgressEvent, Turn};
+>>>>>>> 211b89a46e61219e3e2ab4c5d61d19f852ff384f
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
@@ -240,6 +244,11 @@ impl Turns {
 
 pub(super) fn routes(api: &mut Api) {
     api.post("/api/v1/turns", "Say something; it is worked on beside this request")
+        .query(
+            "without",
+            json!({ "type": "string", "pattern": "^(data|question)?(,(data|question))?$" }),
+            "What earlier turns left behind and does not count for this one: `data`, `question`, or both.",
+        )
         .takes::<TurnRequest>()
         .gives::<Taken>(202, "It was taken; listen to its events.")
         .to(post(take));
@@ -300,6 +309,7 @@ impl AppState {
 
     /// Begins to work on it, unless there is too much to do.
     pub(super) fn begin(self: &Arc<Self>, identity: &Identity, turn: Turn) -> Result<Arc<Live>, Problem> {
+<<<<<<< HEAD
         self.begin_work(identity, TurnWork::Said(turn))
     }
 
@@ -308,6 +318,17 @@ impl AppState {
         self: &Arc<Self>,
         identity: &Identity,
         work: TurnWork,
+=======
+        self.begin_without(identity, turn, BTreeSet::new())
+    }
+
+    /// The same, without some of what earlier turns left behind.
+    fn begin_without(
+        self: &Arc<Self>,
+        identity: &Identity,
+        turn: Turn,
+        without: BTreeSet<Carried>,
+>>>>>>> 211b89a46e61219e3e2ab4c5d61d19f852ff384f
     ) -> Result<Arc<Live>, Problem> {
         if self.is_stopping() {
             return Err(Problem::stopping());
@@ -329,7 +350,11 @@ impl AppState {
         self.turns.known().live.insert(live.id, live.clone());
         let (site, one) = (self.clone(), live.clone());
         self.work.spawn(async move {
+<<<<<<< HEAD
             if AssertUnwindSafe(site.work_on(work, &one)).catch_unwind().await.is_err() {
+=======
+            if AssertUnwindSafe(site.work_on(&turn, without, &one)).catch_unwind().await.is_err() {
+>>>>>>> 211b89a46e61219e3e2ab4c5d61d19f852ff384f
                 // Whoever listens is told, and nobody waits for ever.
                 let problem = json!(Problem::bug().told());
                 one.tell("problem", &problem);
@@ -341,7 +366,11 @@ impl AppState {
         Ok(live)
     }
 
+<<<<<<< HEAD
     async fn work_on(&self, work: TurnWork, live: &Live) {
+=======
+    async fn work_on(&self, turn: &Turn, without: BTreeSet<Carried>, live: &Live) {
+>>>>>>> 211b89a46e61219e3e2ab4c5d61d19f852ff384f
         // What a model wrote so far, as clients have it.
         let written = Mutex::new(String::new());
         let heard = |heard: ProgressEvent| match heard {
@@ -368,6 +397,7 @@ impl AppState {
             | ProgressEvent::Doing(_)
             | ProgressEvent::Happened(_) => {}
         };
+<<<<<<< HEAD
         let said = match work {
             TurnWork::Said(turn) => self.chat.say_until(&turn, &heard, &live.stop).await.map(|reply| {
                 let answer = reply.response.answer.clone();
@@ -383,6 +413,9 @@ impl AppState {
             }
             TurnWork::Run(run) => self.run_for_client(*run, &heard, &live.stop).await,
         };
+=======
+        let said = self.chat.without(without).say_until(turn, &heard, &live.stop).await;
+>>>>>>> 211b89a46e61219e3e2ab4c5d61d19f852ff384f
         match said {
             Ok((reply, answer)) => {
                 let written = written.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -486,12 +519,31 @@ pub(super) fn pieces(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
+/// What of earlier turns is left out.
+#[derive(Deserialize)]
+struct CarriedQuery {
+    #[serde(default)]
+    without: String,
+}
+
+fn left_out(names: &str) -> Result<BTreeSet<Carried>, Problem> {
+    let names = names.split(',').filter(|name| !name.is_empty());
+    names
+        .map(|name| match name {
+            "data" => Ok(Carried::Data),
+            "question" => Ok(Carried::Question),
+            other => Err(Problem::input(format!("without: {other:?} is not `data` or `question`"))),
+        })
+        .collect()
+}
+
 async fn take(
     State(site): State<Shared>,
     Authenticated(identity): Authenticated,
+    Queried(CarriedQuery { without }): Queried<CarriedQuery>,
     Input(say): Input<TurnRequest>,
 ) -> Result<(StatusCode, Json<Taken>), Problem> {
-    let live = site.begin(&identity, site.turn(&identity, &say)?)?;
+    let live = site.begin_without(&identity, site.turn(&identity, &say)?, left_out(&without)?)?;
     let (turn_id, events) = (live.id, format!("/api/v1/turns/{}/events", live.id));
     Ok((StatusCode::ACCEPTED, Json(Taken { turn_id, events })))
 }

@@ -57,14 +57,15 @@ pub(super) async fn concurrent_appends_are_ordered_not_lost(store: Arc<dyn Store
     assert_eq!(places, (1..=40).collect::<Vec<u64>>());
 }
 
-pub(super) async fn status_has_no_way_back(store: Arc<dyn Store>) {
+pub(super) async fn only_archived_conversations_come_back(store: Arc<dyn Store>) {
     use ConversationStatus::{Active, Archived, Deleted};
     let user = user();
     for (path, ends_well) in [
         (vec![Archived], true),
         (vec![Deleted], true),
         (vec![Archived, Deleted], true),
-        (vec![Archived, Active], false),
+        (vec![Archived, Active], true),
+        (vec![Archived, Active, Archived], true),
         (vec![Deleted, Active], false),
         (vec![Deleted, Archived], false),
         (vec![Archived, Archived], false),

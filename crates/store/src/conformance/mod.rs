@@ -49,7 +49,7 @@ macro_rules! behaviours {
 behaviours! {
     approvals::{ one_of_many_decisions_counts, an_approval_releases_one_call, a_refused_decision_writes_nothing }
     conversations::{
-        window_is_the_last_messages_in_order, concurrent_appends_are_ordered_not_lost, status_has_no_way_back,
+        window_is_the_last_messages_in_order, concurrent_appends_are_ordered_not_lost, only_archived_conversations_come_back,
         deletion_takes_messages_and_entities, only_active_conversations_take_messages, entities_are_found_by_recency_type_and_name,
         mentions_count_and_keep_the_name, rules_of_messages_hold, every_text_comes_back, conversations_are_listed_newest_first,
     }
