@@ -38,11 +38,8 @@ mod run_progress;
 pub(crate) use run_progress::RunProgress;
 
 pub use crate::progress::ProgressEvent;
-<<<<<<< HEAD
 pub use client_turn::ClientTurn;
-=======
 pub use edit::{LONGEST_TITLE, rename, restore, title_of};
->>>>>>> 211b89a46e61219e3e2ab4c5d61d19f852ff384f
 pub use ending::{EndedBy, Ending, end};
 pub use model_turn::{ChatModel, ModelLimits};
 pub use reply::{Asked, Missing, ModelUsed, Offered, Outcome, Reply, Shown, StepDone, Strategy};

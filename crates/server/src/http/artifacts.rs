@@ -81,19 +81,6 @@ async fn reply(
     Authenticated(identity): Authenticated,
     PathParam(id): PathParam<TaskId>,
 ) -> Result<Json<Value>, Problem> {
-<<<<<<< HEAD
-    stored_reply(&site, &identity, id).await.map(Json)
-}
-
-/// The reply of a turn, as it was kept.
-pub(super) async fn stored_reply(
-    site: &Shared,
-    identity: &crate::identity::Identity,
-    id: TaskId,
-) -> Result<Value, Problem> {
-    let missing = || Problem::missing("kept answer of task", id);
-    let found = of_task(site, identity, id).await?;
-=======
     reply_of(&site, &scope(&identity), id).await.map(Json)
 }
 
@@ -101,7 +88,6 @@ pub(super) async fn stored_reply(
 pub(super) async fn reply_of(site: &Shared, scope: &Scope, id: TaskId) -> Result<Value, Problem> {
     let missing = || Problem::missing("kept answer of task", id);
     let found = site.store().artifacts(scope, id).await?;
->>>>>>> 211b89a46e61219e3e2ab4c5d61d19f852ff384f
     let kept = found.iter().find(|one| one.artifact_type == ArtifactKind::Summary).ok_or_else(missing)?;
     let bytes =
         tokio::fs::read(placed(&site.app().artifacts, &kept.content_ref)).await.map_err(|_| missing())?;

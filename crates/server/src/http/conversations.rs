@@ -84,23 +84,16 @@ pub(super) fn routes(api: &mut Api) {
     api.get("/api/v1/conversations/{id}", "A conversation with its last 200 messages and what it is about")
         .gives_object(200, "`conversation`, `messages`, `entities`.")
         .to(get(show));
-<<<<<<< HEAD
     api.get(
         "/api/v1/conversations/{id}/events",
         "New messages of a conversation as they are written, decisions over its calls included; Last-Event-ID resumes",
     )
     .gives_kind(200, "message.", "text/event-stream")
     .to(get(events));
-    api.patch("/api/v1/conversations/{id}", "Archive a conversation")
-        .takes::<NewState>()
-        .gives_nothing("It takes no more messages.")
-        .to(patch(archive));
-=======
     api.patch("/api/v1/conversations/{id}", "Rename, archive or restore a conversation")
         .takes::<ConversationChange>()
         .gives_nothing("It is changed. An archived one takes no messages until it is active again.")
         .to(patch(change));
->>>>>>> 211b89a46e61219e3e2ab4c5d61d19f852ff384f
     api.delete(
         "/api/v1/conversations/{id}",
         "Delete the messages, entities and answers of a conversation, for good",

@@ -15,17 +15,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::time::Duration;
-<<<<<<< HEAD
-use steward_domain::{Label, States as _, Task, TaskId, TaskStatus, TraceLog};
-use steward_engine::{NodeStatus, Program, State as RunState};
-use steward_runtime::run::{NewSignal, Ran, RunStatus, history};
-use steward_store::{Scope, TaskFilter};
-=======
 use steward_domain::{HumanAction, Label, States as _, Task, TaskId, TaskStatus, TraceLog};
 use steward_engine::{Event, NodeStatus, NodeWork, Program, State as RunState};
-use steward_runtime::run::{Ran, RunStatus, history};
+use steward_runtime::run::{NewSignal, Ran, RunStatus, history};
 use steward_store::{Page as StorePage, Scope, TaskFilter};
->>>>>>> 211b89a46e61219e3e2ab4c5d61d19f852ff384f
 
 #[derive(Deserialize)]
 struct ListQuery {
@@ -129,11 +122,8 @@ pub(super) fn routes(api: &mut Api) {
     api.get("/api/v1/tasks/{id}", "A task")
         .gives_object(
             200,
-<<<<<<< HEAD
-            "`task`, `artifacts`, `checkpoints`, `is_run`; for runs `definition`, `children` and `signals`.",
-=======
-            "`task`, `artifacts`, `checkpoints`, `is_run`, `is_rejected`, `forked_from`, `input`.",
->>>>>>> 211b89a46e61219e3e2ab4c5d61d19f852ff384f
+            "`task`, `artifacts`, `checkpoints`, `is_run`, `is_rejected`, `forked_from`, `input`; for runs \
+             `definition`, `children` and `signals`.",
         )
         .to(get(show));
     api.get("/api/v1/tasks/{id}/trace", "What a task did, step by step")
@@ -204,23 +194,10 @@ async fn list(
     let Listed { items, next } = Paging::listed(page, tasks);
     let mut lines = Vec::new();
     for task in items {
-        let is_rejected = is_rejected(&site, &scope, &task).await;
+        let is_rejected = task.status == TaskStatus::Rejected;
         lines.push(TaskLine { task, is_rejected });
     }
     Ok(Json(Listed { items: lines, next }))
-}
-
-/// Whether the last word of a person over a run that ended was no.
-async fn is_rejected(site: &Shared, scope: &Scope, task: &Task) -> bool {
-    if !task.status.is_final() || ASKED.contains(&task.assigned_agent.as_str()) {
-        return false;
-    }
-    let events = history(&**site.store(), scope, task.id).await.map(|(_, events)| events).unwrap_or_default();
-    let decided = events.iter().rev().find_map(|event| match event {
-        Event::HumanDecided { action, .. } => Some(*action),
-        _ => None,
-    });
-    decided == Some(HumanAction::Reject)
 }
 
 async fn own(site: &Shared, identity: &Identity, id: TaskId) -> Result<Task, Problem> {
@@ -240,9 +217,17 @@ async fn show(
     // A single call that waits has a checkpoint, too, but no events.
     let is_run = checkpoints.iter().any(|one| one.position.as_str() != "approval");
     let artifacts: Vec<Value> = artifacts.iter().map(|one| super::artifacts::shown(one)).collect();
-<<<<<<< HEAD
-    let mut document =
-        json!({ "task": task, "artifacts": artifacts, "checkpoints": checkpoints.len(), "is_run": is_run });
+    let is_rejected = task.status == TaskStatus::Rejected;
+    let forked_from = forked_from(&site, &scope, id).await?;
+    let events = history(&**site.store(), &scope, id).await.map(|(_, events)| events).unwrap_or_default();
+    let input = events.first().and_then(|first| match first {
+        Event::Started { input, .. } => Some(input.clone()),
+        _ => None,
+    });
+    let mut document = json!({
+        "task": task, "artifacts": artifacts, "checkpoints": checkpoints.len(), "is_run": is_run,
+        "is_rejected": is_rejected, "forked_from": forked_from, "input": input,
+    });
     if let Ok(lineage) = steward_runtime::run::lineage(&**site.store(), &scope, id).await
         && let Some(document) = document.as_object_mut()
     {
@@ -251,18 +236,6 @@ async fn show(
         document.insert("signals".into(), json!(lineage.signals));
     }
     Ok(Json(document))
-=======
-    let is_rejected = is_rejected(&site, &scope, &task).await;
-    let forked_from = forked_from(&site, &scope, id).await?;
-    let events = history(&**site.store(), &scope, id).await.map(|(_, events)| events).unwrap_or_default();
-    let input = events.first().and_then(|first| match first {
-        Event::Started { input, .. } => Some(input.clone()),
-        _ => None,
-    });
-    Ok(Json(json!({
-        "task": task, "artifacts": artifacts, "checkpoints": checkpoints.len(), "is_run": is_run,
-        "is_rejected": is_rejected, "forked_from": forked_from, "input": input,
-    })))
 }
 
 /// The run that this one was forked from, as its journal says.
@@ -304,7 +277,6 @@ fn named_steps(program: &Program, events: &[Event]) -> Vec<Value> {
             })
         })
         .collect()
->>>>>>> 211b89a46e61219e3e2ab4c5d61d19f852ff384f
 }
 
 async fn trace(

@@ -27,13 +27,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use steward_domain::{ConversationId, TaskId, UserId};
-<<<<<<< HEAD
 use steward_engine::EarlierMessage;
-use steward_runtime::converse::{ClientTurn, OptionChoice, ProgressEvent, Turn};
+use steward_runtime::converse::{Carried, ChatService, ClientTurn, OptionChoice, ProgressEvent, Turn};
 use steward_runtime::run::{ClientRequest, ClientRun, RunStatus};
-=======
-use steward_runtime::converse::{Carried, OptionChoice, ProgressEvent, Turn};
->>>>>>> 211b89a46e61219e3e2ab4c5d61d19f852ff384f
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
@@ -113,8 +109,10 @@ pub(super) struct Live {
 
 /// What is worked on.
 pub(super) enum TurnWork {
-    /// Something that was said.
+    /// A message.
     Said(Turn),
+    /// A message, without some of what earlier turns left behind.
+    Without(Turn, BTreeSet<Carried>),
     /// The same for a client that brings a prompt, tools or a form.
     ForClient(Turn, Box<ClientTurn>),
     /// A run of an agent or a workflow.
@@ -309,7 +307,6 @@ impl AppState {
 
     /// Begins to work on it, unless there is too much to do.
     pub(super) fn begin(self: &Arc<Self>, identity: &Identity, turn: Turn) -> Result<Arc<Live>, Problem> {
-<<<<<<< HEAD
         self.begin_work(identity, TurnWork::Said(turn))
     }
 
@@ -318,17 +315,6 @@ impl AppState {
         self: &Arc<Self>,
         identity: &Identity,
         work: TurnWork,
-=======
-        self.begin_without(identity, turn, BTreeSet::new())
-    }
-
-    /// The same, without some of what earlier turns left behind.
-    fn begin_without(
-        self: &Arc<Self>,
-        identity: &Identity,
-        turn: Turn,
-        without: BTreeSet<Carried>,
->>>>>>> 211b89a46e61219e3e2ab4c5d61d19f852ff384f
     ) -> Result<Arc<Live>, Problem> {
         if self.is_stopping() {
             return Err(Problem::stopping());
@@ -350,11 +336,7 @@ impl AppState {
         self.turns.known().live.insert(live.id, live.clone());
         let (site, one) = (self.clone(), live.clone());
         self.work.spawn(async move {
-<<<<<<< HEAD
             if AssertUnwindSafe(site.work_on(work, &one)).catch_unwind().await.is_err() {
-=======
-            if AssertUnwindSafe(site.work_on(&turn, without, &one)).catch_unwind().await.is_err() {
->>>>>>> 211b89a46e61219e3e2ab4c5d61d19f852ff384f
                 // Whoever listens is told, and nobody waits for ever.
                 let problem = json!(Problem::bug().told());
                 one.tell("problem", &problem);
@@ -366,11 +348,20 @@ impl AppState {
         Ok(live)
     }
 
-<<<<<<< HEAD
+    /// The reply to a message, and its answer.
+    async fn say(
+        &self,
+        chat: &ChatService,
+        turn: &Turn,
+        progress: &(dyn Fn(ProgressEvent) + Send + Sync),
+        live: &Live,
+    ) -> steward_runtime::Result<(Value, Option<String>)> {
+        let reply = chat.say_until(turn, progress, &live.stop).await?;
+        let answer = reply.response.answer.clone();
+        Ok((reply.json(), Some(answer)))
+    }
+
     async fn work_on(&self, work: TurnWork, live: &Live) {
-=======
-    async fn work_on(&self, turn: &Turn, without: BTreeSet<Carried>, live: &Live) {
->>>>>>> 211b89a46e61219e3e2ab4c5d61d19f852ff384f
         // What a model wrote so far, as clients have it.
         let written = Mutex::new(String::new());
         let heard = |heard: ProgressEvent| match heard {
@@ -397,12 +388,11 @@ impl AppState {
             | ProgressEvent::Doing(_)
             | ProgressEvent::Happened(_) => {}
         };
-<<<<<<< HEAD
         let said = match work {
-            TurnWork::Said(turn) => self.chat.say_until(&turn, &heard, &live.stop).await.map(|reply| {
-                let answer = reply.response.answer.clone();
-                (reply.json(), Some(answer))
-            }),
+            TurnWork::Said(turn) => self.say(&self.chat, &turn, &heard, live).await,
+            TurnWork::Without(turn, without) => {
+                self.say(&self.chat.without(without), &turn, &heard, live).await
+            }
             TurnWork::ForClient(turn, client) => {
                 let said = self.chat.say_for_client(&turn, *client, &heard, &live.stop).await;
                 said.map(|reply| {
@@ -413,9 +403,6 @@ impl AppState {
             }
             TurnWork::Run(run) => self.run_for_client(*run, &heard, &live.stop).await,
         };
-=======
-        let said = self.chat.without(without).say_until(turn, &heard, &live.stop).await;
->>>>>>> 211b89a46e61219e3e2ab4c5d61d19f852ff384f
         match said {
             Ok((reply, answer)) => {
                 let written = written.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -543,7 +530,8 @@ async fn take(
     Queried(CarriedQuery { without }): Queried<CarriedQuery>,
     Input(say): Input<TurnRequest>,
 ) -> Result<(StatusCode, Json<Taken>), Problem> {
-    let live = site.begin_without(&identity, site.turn(&identity, &say)?, left_out(&without)?)?;
+    let live =
+        site.begin_work(&identity, TurnWork::Without(site.turn(&identity, &say)?, left_out(&without)?))?;
     let (turn_id, events) = (live.id, format!("/api/v1/turns/{}/events", live.id));
     Ok((StatusCode::ACCEPTED, Json(Taken { turn_id, events })))
 }

@@ -5,7 +5,7 @@
 
 use super::flow::{Flow, Outcome, Told};
 use super::request::Responding;
-use crate::http::artifacts::stored_reply;
+use crate::http::artifacts::reply_of;
 use crate::http::extract::{Authenticated, Input};
 use crate::http::problem::Problem;
 use crate::http::stream::{self, Frame, Next, Source};
@@ -36,7 +36,7 @@ async fn previous(site: &Shared, identity: &Identity, id: &str) -> Result<Previo
     if store.task(&scope(identity), task).await?.is_none() {
         return Err(missing());
     }
-    let Ok(reply) = stored_reply(site, identity, task).await else {
+    let Ok(reply) = reply_of(site, &crate::http::scope(identity), task).await else {
         // A run of an agent has no reply of a conversation: its events are its history.
         let messages = conversation_after(&**store, &scope(identity), task).await.map_err(|_| missing())?;
         return Ok(Previous { conversation: None, messages });
