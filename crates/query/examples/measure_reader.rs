@@ -519,7 +519,13 @@ fn main() {
         let of = |part: usize| share(part, tally.cases);
         println!(
             "{set:<13} {:<7} {:>6} {:>6.1} % {:>6.1} % {:>6.1} % {:>8.1} % {:>7} {:>6.1} % {:>7.1} % {:>6.1} %",
-            if unread { "unread" } else if set == FITTING { "fitted" } else { "read" },
+            if unread {
+                "unread"
+            } else if set == FITTING {
+                "fitted"
+            } else {
+                "read"
+            },
             tally.cases,
             of(tally.any),
             of(tally.right),

@@ -86,7 +86,10 @@ fn condition(search: &Search, form: &Form, filter: &Filter, out: &mut Features) 
                 None => "not named",
             };
             out.push((format!("{sense}, {name}"), 1.0));
-            out.push((format!("{sense} {}", if search.schema.role(place) == Role::Time { "time" } else { "cell" }), 1.0));
+            out.push((
+                format!("{sense} {}", if search.schema.role(place) == Role::Time { "time" } else { "cell" }),
+                1.0,
+            ));
         }
         Filter::Flag(_, set) => {
             let name = match named(search, place) {
@@ -111,7 +114,8 @@ fn time_name(search: &Search, place: ColumnRef) -> &'static str {
     if search.named_times().contains(&place) {
         return "time by root";
     }
-    let first = search.schema.places().find(|(other, role)| *role == Role::Time && other.table == place.table);
+    let first =
+        search.schema.places().find(|(other, role)| *role == Role::Time && other.table == place.table);
     if first.is_some_and(|(first, _)| first == place) { "first time" } else { "other time" }
 }
 
@@ -131,7 +135,13 @@ fn group_of_condition(search: &Search, form: &Form, group: &Group, out: &mut Fea
     if listed {
         let contrast = search.says(|operator| matches!(operator, Operator::Versus | Operator::Contrast));
         let either = search.says(|operator| operator == Operator::Or);
-        let name = if contrast { "compared" } else if either { "either" } else { "listed" };
+        let name = if contrast {
+            "compared"
+        } else if either {
+            "either"
+        } else {
+            "listed"
+        };
         out.push((format!("group of values, {name}"), 1.0));
     }
     let other = form.filters.iter().any(|filter| {

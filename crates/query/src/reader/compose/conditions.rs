@@ -47,10 +47,14 @@ impl Search<'_> {
     pub(super) fn is_negated(&self, at: usize) -> bool {
         let no = |mark: &Mark| {
             matches!(mark.operator, Some(Operator::Not | Operator::Missing))
-                || matches!(mark.text.to_lowercase().as_str(), "nobody" | "none" | "lacking" | "lack" | "skip")
+                || matches!(
+                    mark.text.to_lowercase().as_str(),
+                    "nobody" | "none" | "lacking" | "lack" | "skip"
+                )
         };
         let before = self.marks.iter().take(at).rev().take(4).any(no);
-        let behind = self.marks.iter().skip(at + 1).take(3).any(|mark| mark.operator == Some(Operator::Missing));
+        let behind =
+            self.marks.iter().skip(at + 1).take(3).any(|mark| mark.operator == Some(Operator::Missing));
         before || behind || self.marks.get(at).is_some_and(|mark| opposite(mark).is_some())
     }
 
@@ -142,7 +146,11 @@ impl Search<'_> {
                     let contrast = self.says(|operator| {
                         matches!(
                             operator,
-                            Operator::Versus | Operator::Contrast | Operator::Not | Operator::Or | Operator::And
+                            Operator::Versus
+                                | Operator::Contrast
+                                | Operator::Not
+                                | Operator::Or
+                                | Operator::And
                         )
                     }) || self.marks.iter().any(|mark| mark.text.eq_ignore_ascii_case("than"));
                     if contrast {
@@ -171,7 +179,8 @@ impl Search<'_> {
         let mut found = Vec::new();
         for (at, mark) in self.marks.iter().enumerate() {
             let Some(number) = mark.number.filter(|_| mark.period.is_none()) else { continue };
-            let glue = |mark: &Mark| matches!(mark.operator, Some(Operator::Filler | Operator::Of | Operator::Is));
+            let glue =
+                |mark: &Mark| matches!(mark.operator, Some(Operator::Filler | Operator::Of | Operator::Is));
             let before = (0..at).rev().find(|at| self.marks.get(*at).is_some_and(|mark| !glue(mark)));
             let behind = (at + 1..self.marks.len()).take(2);
             let near = before.into_iter().chain(behind);
@@ -233,7 +242,8 @@ impl Search<'_> {
             let Some(noun) = bound.noun.and_then(|at| self.marks.get(at)) else { continue };
             let table = noun.tables.iter().max_by(|a, b| a.1.total_cmp(&b.1)).map(|(table, _)| *table);
             let times = matches!(noun.text.to_lowercase().as_str(), "times" | "time" | "rows" | "entries");
-            let thing = self.mentions.iter().any(|mention| Some(mention.at) == bound.noun && mention.is_group());
+            let thing =
+                self.mentions.iter().any(|mention| Some(mention.at) == bound.noun && mention.is_group());
             if table.is_some() || times || thing || noun.is_unknown() {
                 push(Form {
                     table: table.unwrap_or(base.table),
@@ -365,7 +375,9 @@ impl Search<'_> {
             lefts.extend(
                 self.schema
                     .places()
-                    .filter(|(place, role)| *role == Role::Time && place.table == right.table && place != right)
+                    .filter(|(place, role)| {
+                        *role == Role::Time && place.table == right.table && place != right
+                    })
                     .map(|(place, _)| place),
             );
             for left in lefts.into_iter().take(2) {

@@ -9,7 +9,8 @@ use crate::query::Aggregate;
 use crate::roles::Role;
 
 /// Words that ask how long something takes, without a unit.
-const LASTING: &str = "long duration last lasts take takes took stay stayed delay advance length wait gap turnaround";
+const LASTING: &str =
+    "long duration last lasts take takes took stay stayed delay advance length wait gap turnaround";
 
 /// Whether a word speaks of how long something takes.
 pub(crate) fn is_duration_word(word: &str) -> bool {
@@ -57,7 +58,9 @@ impl Search<'_> {
         let Some(unit) = self.asked_unit() else { return Vec::new() };
         let named = self.named_times();
         let all: Vec<ColumnRef> = (self.schema.places())
-            .filter(|(place, role)| *role == Role::Time && (place.table == base.table || named.contains(place)))
+            .filter(|(place, role)| {
+                *role == Role::Time && (place.table == base.table || named.contains(place))
+            })
             .map(|(place, _)| place)
             .collect();
         let mut pairs: Vec<(ColumnRef, ColumnRef)> = Vec::new();

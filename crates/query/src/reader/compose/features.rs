@@ -225,7 +225,8 @@ impl Look<'_> {
                 }
                 if !self.said.single {
                     let table = self.form.table;
-                    let named = |mark: &Mark| mark.tables.iter().any(|(known, q)| *known == table && *q >= 0.5);
+                    let named =
+                        |mark: &Mark| mark.tables.iter().any(|(known, q)| *known == table && *q >= 0.5);
                     let verb = self.search.marks.iter().any(|mark| mark.is_unknown() || mark.by_meaning);
                     let name = match (self.search.marks.iter().any(named), verb) {
                         (true, _) => "rows of a named table",

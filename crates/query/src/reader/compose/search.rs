@@ -278,9 +278,9 @@ impl Search<'_> {
     }
 
     pub(super) fn asks_who(&self) -> bool {
-        self.marks.iter().any(|mark| {
-            mark.operator == Some(Operator::Which) && mark.text.to_lowercase().starts_with("who")
-        })
+        self.marks
+            .iter()
+            .any(|mark| mark.operator == Some(Operator::Which) && mark.text.to_lowercase().starts_with("who"))
     }
 
     /// Tables whose rows refer to those of a table.
@@ -438,9 +438,10 @@ impl Search<'_> {
             adjective(&mark.text.to_lowercase(), true).filter(|adjective| adjective.about.contains(&"born"))
         });
         let Some(aged) = aged else { return Vec::new() };
-        let times = self.schema.places().filter(|(place, role)| {
-            matches!(role, Role::Time | Role::Year) && place.table == base.table
-        });
+        let times = self
+            .schema
+            .places()
+            .filter(|(place, role)| matches!(role, Role::Time | Role::Year) && place.table == base.table);
         times.take(2).map(|(place, _)| (place, !aged.largest)).collect()
     }
 
