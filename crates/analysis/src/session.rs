@@ -408,7 +408,7 @@ impl Session {
         Ok(!strict.is_empty())
     }
 
-    /// Makes sure that the engine has a table: rows of a database's table are fetched once.
+    /// Makes a table available to the engine: rows of a database's table are fetched once.
     async fn bring(&self, name: &str) -> Result<()> {
         if self.engine.has(name) {
             return Ok(());
@@ -430,8 +430,7 @@ impl Session {
         self.engine.add_frame(&table.name, &frame)
     }
 
-    /// Rows of a database's table, as they stand there: the columns that may be read, and no
-    /// others.
+    /// Rows of a database's table, without changes: only the readable columns.
     async fn fetch(&self, table: &Table, room: &TableLocation, limit: usize) -> Result<(Frame, bool)> {
         let readable: Vec<&crate::catalogue::Column> =
             table.columns.iter().filter(|column| !self.is_withheld(&table.name, &column.name)).collect();
@@ -464,8 +463,7 @@ impl Session {
             .contains(&(table.to_owned(), column.to_owned()))
     }
 
-    /// Rows of a table that only this process made, for further steps: `df.transform` works on
-    /// them.
+    /// Adds rows computed by this process as a table, for further steps such as `df.transform`.
     pub(crate) fn add_frame(&self, name: &str, frame: &Frame) -> Result<()> {
         match &self.remote {
             Some(remote) => remote.add_frame(name, frame),
@@ -486,7 +484,7 @@ impl Session {
     }
 }
 
-/// Drops tables that have no column left, and ways to join that name a column that is gone.
+/// Removes tables without columns, and joins on a removed column.
 fn keep_tables(catalogue: &mut Catalogue) {
     catalogue.tables.retain(|table| !table.columns.is_empty());
     for table in &mut catalogue.tables {
@@ -505,7 +503,7 @@ fn keep_tables(catalogue: &mut Catalogue) {
     catalogue.tables = tables;
 }
 
-/// The dialect in policy's terms.
+/// The dialect as a policy type.
 pub(crate) fn to_policy(dialect: Dialect) -> steward_policy::Dialect {
     match dialect {
         Dialect::DataFusion => steward_policy::Dialect::DataFusion,

@@ -110,7 +110,7 @@ fn smallest(measure: &Measure<'_>, parts: &[Group], column: &str) -> Finding {
     out.say(".")
 }
 
-/// Do a few make up most of it?
+/// Whether a few categories make up most of the total.
 fn concentration(measure: &Measure<'_>, parts: &[Group], total: f64, column: &str) -> Option<Finding> {
     let mut sum = 0.0;
     let needed = parts.iter().position(|part| {
