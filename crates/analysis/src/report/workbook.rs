@@ -22,11 +22,11 @@ const LONGEST_NAME: usize = 31;
 pub struct NumberOrigin {
     /// The number as it is written in the text.
     pub text: String,
-    /// The table of the answer, which is also the name of its sheet.
+    /// The title of the answer's table.
     pub table: String,
     /// The column.
     pub column: String,
-    /// The rows.
+    /// The row numbers as the sheet counts them, or `all`.
     pub rows: String,
     /// The operation on the cells.
     pub operation: String,
