@@ -15,13 +15,13 @@ const NAMED: usize = 6;
 /// Maximum number of columns in the answer.
 const SHOWN: usize = 3;
 
-/// The arguments of `change.explain`.
+/// What `change.explain` takes.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ChangeExplain {
     /// The earlier results: the totals of both periods, then one for each column of the split.
     pub inputs: Vec<String>,
-    /// The measure, the periods, and the columns of the split.
+    /// What changed, between which periods, split over which columns.
     #[schemars(with = "serde_json::Value")]
     pub split: Split,
     /// Only the column that explains most, for a chart.

@@ -19,16 +19,16 @@ const COURSES: usize = 12;
 /// A last, incomplete period below this share of the periods before it is dropped.
 const CUT_OFF: f64 = 0.85;
 
-/// The arguments of `forecast.run`.
+/// What `forecast.run` takes.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ForecastRun {
     /// The earlier result: one row for each period.
     pub input: String,
-    /// The columns of time and value, the period, and the number of periods.
+    /// The columns of time and number, what a period is, and how far.
     #[schemars(with = "serde_json::Value")]
     pub course: Course,
-    /// Put the known periods before the forecast, for a chart.
+    /// The known periods stand before the forecast, for a chart.
     #[serde(default)]
     pub with_history: bool,
 }

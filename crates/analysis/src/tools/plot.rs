@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The arguments of `plot.render`.
+/// What `plot.render` takes.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PlotRender {
@@ -15,9 +15,9 @@ pub struct PlotRender {
     /// line, bar, grouped_bar, stacked_bar, area, scatter, histogram, box, heatmap or pie.
     #[schemars(with = "String")]
     pub kind: ChartKind,
-    /// The title.
+    /// What it is called.
     pub title: String,
-    /// A description of the data shown, such as the filters.
+    /// Which part of the data it shows, such as the filters.
     #[serde(default)]
     pub subtitle: Option<String>,
     /// The column along the horizontal axis.

@@ -12,7 +12,7 @@ use serde_json::{Value as Json, json};
 /// Maximum number of rows used for quantiles and outliers.
 const ROWS: usize = 200_000;
 
-/// The arguments of `profiler.analyze`.
+/// What `profiler.analyze` takes.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ProfilerAnalyze {

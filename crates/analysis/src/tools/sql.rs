@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// The arguments of `sql.run`.
+/// What `sql.run` takes.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SqlRun {
@@ -20,7 +20,7 @@ pub struct SqlRun {
     /// Run in the engine even if a database has all the tables.
     #[serde(default)]
     pub in_engine: bool,
-    /// Keep the rows in the engine for later steps instead of returning them.
+    /// Keep the rows in the engine for later steps instead of handing them back.
     #[serde(default)]
     pub keep_in_engine: bool,
 }

@@ -11,17 +11,17 @@ use steward_policy::Parameters;
 /// Maximum number of pivot columns; more indicate a mistake.
 const MAX_PIVOT: usize = 200;
 
-/// The arguments of `df.transform`.
+/// What `df.transform` takes.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DfTransform {
     /// A table, or the name of an earlier result.
     pub input: String,
-    /// The steps, in order.
+    /// What is done, in order.
     pub steps: Vec<Step>,
 }
 
-/// One step. Expressions are SQL expressions over the columns of the preceding step.
+/// One step. Expressions are SQL expressions over the columns that the step before left.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "op", rename_all = "snake_case", deny_unknown_fields)]
 #[allow(missing_docs)]
@@ -57,7 +57,7 @@ pub enum Step {
         #[serde(default)]
         descending: bool,
     },
-    /// Takes evenly spaced rows, deterministically.
+    /// Takes every so-many-th row, the same ones every time.
     Sample { rows: u64 },
 }
 
