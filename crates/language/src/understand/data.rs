@@ -50,7 +50,6 @@ pub(super) fn about(
     }
 }
 
-<<<<<<< HEAD
 /// A statement of SQL, asked of a domain of data as it stands: its words are no request to a tool.
 pub(super) fn statement(reader: &Reader, data: &DomainName, said: &str) -> Option<Understood> {
     reader.domains().find(|topic| topic.name == *data)?;
@@ -65,9 +64,6 @@ pub(super) fn statement(reader: &Reader, data: &DomainName, said: &str) -> Optio
 }
 
 /// Whether somebody says in so many words that something is to be changed.
-=======
-/// Whether a text explicitly asks for a change.
->>>>>>> 840540be11f3abb86713e8984007596ac3788622
 fn changes(said: &str) -> bool {
     matches!(classify(said, SEVEN).kind, Some(IntentKind::Create | IntentKind::Update | IntentKind::Delete))
 }

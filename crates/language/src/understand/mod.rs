@@ -108,7 +108,6 @@ impl Reader {
         self.domains.iter()
     }
 
-<<<<<<< HEAD
     /// A statement of SQL, asked of a domain of data as it stands. Nothing when there is no such
     /// domain.
     #[must_use]
@@ -119,10 +118,6 @@ impl Reader {
     /// The same understanding, or one that asks data that was brought along, where a tool or
     /// nothing was only a guess. `data` is the domain under which it is known, `came_now` whether
     /// it came with these very words.
-=======
-    /// The same understanding, or one that queries uploaded data if the tool was only a guess.
-    /// `data` is the domain of the data, `came_now` whether it came with this message.
->>>>>>> 840540be11f3abb86713e8984007596ac3788622
     #[must_use]
     pub fn about_data(
         &self,

@@ -415,14 +415,10 @@ impl Understood {
     }
 }
 
-<<<<<<< HEAD
 /// The reason of a request that takes over parts of the one before.
 pub const FOLLOWS: &str = "it goes on from the request before";
 
 /// How the reason begins when nothing speaks for any tool.
-=======
-/// The start of the reason if no tool matches.
->>>>>>> 840540be11f3abb86713e8984007596ac3788622
 pub(super) const NOTHING: &str = "nothing here does what";
 
 impl Understood {
