@@ -1,5 +1,4 @@
-//! Identifiers: one type for each kind of thing, so that a task's id is never taken for a
-//! conversation's.
+//! Identifiers: one type for each kind of entity, so that they cannot be mixed up.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -38,7 +37,7 @@ macro_rules! ids {
 }
 
 ids! {
-    /// A conversation (S0 calls it `session_id`).
+    /// A conversation.
     ConversationId;
     /// A message of a conversation.
     MessageId;
@@ -50,7 +49,7 @@ ids! {
     PlanId;
     /// One call of one tool.
     CallId;
-    /// What came back from a call.
+    /// The result of a call.
     ObservationId;
     /// One recorded run of an agent.
     ExecutionId;
@@ -72,13 +71,13 @@ ids! {
     PayloadId;
     /// A verified answer.
     VerifiedId;
-    /// What a person said of an answer.
+    /// A user's rating of an answer.
     FeedbackId;
     /// A schedule.
     ScheduleId;
     /// An alert on a schedule.
     AlertId;
-    /// Something that is sent out.
+    /// A delivery to an outside address.
     DeliveryId;
     /// A signal for a run.
     SignalId;
@@ -90,14 +89,14 @@ ids! {
     BoardLinkId;
 }
 
-/// The chain a journal entry belongs to: a task's, a conversation's, or the system's own
+/// The chain that a journal entry belongs to: that of a task, of a conversation, or of the system
 /// ([`ChainId::SYSTEM`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct ChainId(pub Uuid);
 
 impl ChainId {
-    /// Retention runs, erasures and key changes: what the system does by itself.
+    /// The chain of system actions: retention runs, erasures and key changes.
     pub const SYSTEM: Self = Self(Uuid::nil());
 }
 

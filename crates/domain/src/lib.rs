@@ -1,11 +1,11 @@
-//! What things are: every entity of Steward, its rules and its states.
+//! The entities of Steward, their rules and their states.
 //!
 //! Invariants
 //! - No I/O, no async, no clock, no randomness: time and ids are arguments.
 //! - A rule about one field lives in that field's type ([`UserId`], [`Confidence`], …), so the
 //!   field cannot hold a wrong value. A rule about several fields lives in [`Check`], and only
-//!   [`Valid`] can vouch for it: stores, engine and tools take `Valid<T>`.
-//! - A refused value says which field, which rule and what was found ([`Invalid`]).
+//!   [`Valid`] proves that it holds: stores, engine and tools take `Valid<T>`.
+//! - The error of a rejected value names the field, the rule and the value found ([`Invalid`]).
 
 mod agent;
 mod analysis;

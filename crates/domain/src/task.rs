@@ -1,4 +1,4 @@
-//! Tasks: units of work with a life, an owner and a journal of their own (S2).
+//! Tasks: units of work with a status, an owner and a journal chain.
 
 use crate::valid::require;
 use crate::{
@@ -14,16 +14,16 @@ use serde::{Deserialize, Serialize};
 pub struct Task {
     /// The task's id, and the id of its journal chain.
     pub id: TaskId,
-    /// For whom it runs.
+    /// The owner.
     pub user_id: UserId,
-    /// What it is to do.
+    /// The description of the work.
     pub description: Description,
-    /// Where it is in its life.
+    /// The current status.
     #[serde(default)]
     pub status: TaskStatus,
-    /// Who does it.
+    /// The agent that executes it.
     pub assigned_agent: AgentName,
-    /// What came out.
+    /// The result.
     #[serde(default)]
     pub result: Option<String>,
     /// Why it failed, or why a person said no.
@@ -34,13 +34,13 @@ pub struct Task {
     /// When work began.
     #[serde(default)]
     pub started_at: Option<Timestamp>,
-    /// When it ended, in whatever way.
+    /// When it ended, with any status.
     #[serde(default)]
     pub completed_at: Option<Timestamp>,
-    /// How long its trace is kept; the policy decides when absent.
+    /// How long its trace is kept; the retention policy decides when absent.
     #[serde(default)]
     pub retention_days: Option<Days>,
-    /// What the retention policy calls this kind of task: `critical`, `debug`.
+    /// The label for the retention policy: `critical`, `debug`.
     #[serde(default)]
     pub label: Option<Label>,
     /// The task that started it.
@@ -48,23 +48,22 @@ pub struct Task {
     pub parent_task_id: Option<TaskId>,
 }
 
-/// The life of a task. S2 has no pause and no cancellation in its diagram, but asks for both in its
-/// text.
+/// The states of a task.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TaskStatus {
-    /// Waits for its turn.
+    /// Waiting in the queue.
     #[default]
     Pending,
-    /// Is being worked on.
+    /// Running.
     Running,
-    /// Waits for a person or a timer.
+    /// Waiting for a person or a timer.
     Paused,
-    /// Done.
+    /// Completed.
     Completed,
-    /// Could not be done.
+    /// Failed.
     Failed,
-    /// Was called off.
+    /// Cancelled.
     Cancelled,
     /// A person said no, and that was its end.
     Rejected,
@@ -135,7 +134,7 @@ impl Check for Task {
 }
 
 impl Task {
-    /// A task that is taken up in the moment it is submitted.
+    /// A task that starts as soon as it is submitted.
     pub fn running(
         id: TaskId,
         user_id: UserId,
@@ -160,7 +159,7 @@ impl Task {
         }
     }
 
-    /// The status in the words of JSON.
+    /// The status as it is written in JSON.
     pub fn status_name(&self) -> &'static str {
         match self.status {
             TaskStatus::Pending => "pending",
@@ -175,17 +174,17 @@ impl Task {
 }
 
 impl Valid<Task> {
-    /// Takes it up.
+    /// Starts it.
     pub fn start(self, now: Timestamp) -> Result<Self, Invalid> {
         self.advance(TaskStatus::Running, |task| task.started_at = task.started_at.or(Some(now)))
     }
 
-    /// Lays it aside until a person or a timer calls.
+    /// Pauses it until a person or a timer resumes it.
     pub fn pause(self) -> Result<Self, Invalid> {
         self.advance(TaskStatus::Paused, |_| {})
     }
 
-    /// Ends it well.
+    /// Completes it with its result.
     pub fn complete(self, result: String, now: Timestamp) -> Result<Self, Invalid> {
         self.advance(TaskStatus::Completed, |task| {
             task.result = Some(result);
@@ -193,7 +192,7 @@ impl Valid<Task> {
         })
     }
 
-    /// Ends it with the reason.
+    /// Fails it with an error message.
     pub fn fail(self, error: String, now: Timestamp) -> Result<Self, Invalid> {
         self.advance(TaskStatus::Failed, |task| {
             task.error = Some(error);

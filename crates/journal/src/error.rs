@@ -1,9 +1,9 @@
-//! What can be wrong with a journal, each with its code.
+//! Errors of the journal, each with its code.
 
 use std::path::PathBuf;
 use steward_domain::{Coded, ErrorClass};
 
-/// The result of this crate.
+/// The result type of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// Errors of the journal. Every code has a page in `docs/errors/`.

@@ -1,8 +1,8 @@
-//! Why there is no answer. Each kind has a code with a page in `docs/errors/`.
+//! Errors of models. Each kind has a code with a page in `docs/errors/`.
 
 use steward_domain::{Coded, ErrorClass};
 
-/// Why there is no reply.
+/// Why a request failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[allow(missing_docs, reason = "the message of each variant says what its fields are")]
 pub enum ModelError {

@@ -1,8 +1,8 @@
-//! Why something is not allowed, each with its code.
+//! Reasons for denial, each with its code.
 
 use steward_domain::{Coded, ErrorClass};
 
-/// A refusal: which rule, which part, what to do.
+/// A denial: the rule, the part of the statement, and what to do.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[allow(missing_docs, reason = "the message of each variant says what its fields are")]
 pub enum Denied {

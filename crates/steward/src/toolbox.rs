@@ -10,7 +10,7 @@ use steward_runtime::toolbox::{AnalysisRules, Options, Toolbox};
 use steward_server::identity::FileGrants;
 use steward_tools::builtin::file::Root;
 
-/// Opens the toolbox. `watch` follows changes of the files while it is open.
+/// Opens the toolbox. `watch` reloads changed files while it is open.
 pub(crate) async fn open(context: &Context, watch: bool) -> Result<Toolbox, Failure> {
     let opened = context.open().await?;
     let app = crate::commands::app(context, &opened)?;
@@ -51,7 +51,7 @@ async fn over(context: &Context, app: &AppContext, watch: bool) -> Result<Toolbo
     Ok(Toolbox::open(app, options).await?)
 }
 
-/// Whoever works at this terminal: the machine is theirs.
+/// The user at this terminal, who owns the machine.
 pub(crate) fn caller(context: &Context) -> Caller {
     Caller::owner(context.settings.user.clone())
 }

@@ -1,9 +1,9 @@
-//! What can go wrong with a store, each with its code.
+//! Errors of the store, each with its code.
 
 use std::path::PathBuf;
 use steward_domain::{Coded, ErrorClass, Invalid, Problem};
 
-/// The result of this crate.
+/// The result type of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// Errors of the store. Every code has a page in `docs/errors/`.

@@ -1,4 +1,4 @@
-//! A valid example of each entity, most of them the seeds' own.
+//! A valid example of each entity.
 
 use serde_json::{Value, json};
 

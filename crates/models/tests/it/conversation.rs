@@ -1,10 +1,10 @@
-//! A conversation with two tools, as an agent has it: the same for a live model and for its
+//! A conversation with two tools, as an agent runs it: the same for a live model and for its
 //! cassette.
 
 use serde_json::{Value, json};
 use steward_models::{Answer, Arguments, Chat, Event, Model, ModelError, OfferedTool, ToolCall, Turn};
 
-/// Answers that a model may need.
+/// Maximum number of replies.
 const STEPS: usize = 8;
 
 fn chat() -> Chat {
@@ -67,7 +67,7 @@ async fn streamed(model: &dyn Model, chat: &Chat) -> Result<Answer, ModelError> 
     Err(ModelError::NotJson { detail: "the stream ended without an answer".to_owned() })
 }
 
-/// All that was said, the last answer included.
+/// All messages, including the last reply.
 pub(crate) async fn hold(model: &dyn Model) -> Result<Vec<Turn>, ModelError> {
     let mut chat = chat();
     for _ in 0..STEPS {

@@ -1,4 +1,4 @@
-//! What analysts write every day must pass.
+//! Everyday queries of analysts, which must be admitted.
 
 use crate::{access, ask, ask_as, schema};
 use steward_policy::{Dialect, Draft, Limits, Literal, Parameters, admit};
@@ -36,8 +36,8 @@ fn ordinary_questions_pass() {
         "SELECT sales.amount FROM sales",
         "VALUES (1, 'a'), (2, 'b')",
         "SELECT s.state FROM sales s JOIN customers c USING (state)",
-        // Only one of two tables of this name may be seen, and an alias is not the hidden column of
-        // its name.
+        // Only one of two tables of this name is visible, and an alias is not the hidden column of
+        // the same name.
         "SELECT * FROM people",
         "SELECT id AS secret_score FROM customers ORDER BY secret_score",
         "SELECT corr(quantity, amount), stddev(amount), percentile_cont(0.5) WITHIN GROUP (ORDER BY amount) \
@@ -58,8 +58,7 @@ fn what_runs_is_what_was_resolved() {
     assert_eq!(reads, [("sales", 1)]);
 }
 
-/// The whole text, for each engine: names quoted its way, tables where they stand, aliases by their
-/// place.
+/// The whole text, for each engine: its quoting, table paths, and aliases by position.
 #[test]
 fn each_engine_gets_its_own_text() {
     let sql = "SELECT p.id, 'a''b\\c' AS x FROM hr.people p ORDER BY x";
@@ -100,7 +99,7 @@ fn without_grants_everything_but_the_blocked_is_seen() {
     let narrow = steward_policy::Access { allowed_columns: ["state".to_owned()].into(), ..open };
     assert!(ask("SELECT state FROM sales", &narrow).is_ok());
     assert!(ask("SELECT amount FROM sales", &narrow).is_err());
-    // What is not granted does not exist, so a star is what is left.
+    // Columns that are not granted do not exist, so a star expands to the rest.
     let narrow = steward_policy::Access { blocked_patterns: Vec::new(), ..narrow };
     let star = ask("SELECT * FROM sales", &narrow).unwrap();
     assert_eq!(star.text(), r#"SELECT "sales"."state" FROM "sales" AS "sales""#);

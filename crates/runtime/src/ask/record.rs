@@ -164,6 +164,13 @@ impl Record {
         self.flush().await
     }
 
+    /// Ends the task as called off by a person.
+    pub(crate) async fn call_off(&mut self, by: &str) -> Result<()> {
+        self.log.call_off(by)?;
+        self.heartbeat.abort_all();
+        self.flush().await
+    }
+
     /// A question and its answer as messages, with their entries.
     pub(crate) fn exchange(
         &self,

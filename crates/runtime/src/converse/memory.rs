@@ -7,14 +7,14 @@ use super::confirm::Confirming;
 use super::decisions::DECIDED;
 use super::model_turn::ModelMemory;
 use super::reply::{Asked, Offered};
-use super::{Opened, OptionChoice, Reply, Turn};
+use super::{Carried, EndedBy, Ending, Opened, OptionChoice, Reply, Turn};
 use crate::ask::{AppContext, Reading, Record};
 use crate::error::{Error, Result};
 use serde_json::{Map, Value as Json, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use steward_domain::{
     Check as _, Conversation, ConversationEntity, ConversationId, ConversationStatus, DomainName, EntityId,
-    EntityName, EntityRef, EntityType, IntentKind, Message, Role, TaskId, Timestamp, Valid,
+    EntityName, EntityRef, EntityType, IntentKind, Message, Role, TaskId, Timestamp, UserId, Valid,
 };
 use steward_language::skill::Recent;
 use steward_language::understand::{
@@ -130,6 +130,16 @@ impl Memory {
         Ok(memory)
     }
 
+    /// Leaves out some of what earlier turns left behind.
+    pub(super) fn forget(&mut self, without: &BTreeSet<Carried>) {
+        if without.contains(&Carried::Data) {
+            self.data.clear();
+        }
+        if without.contains(&Carried::Question) {
+            (self.reading, self.before) = (None, Vec::new());
+        }
+    }
+
     /// The conversation itself, when it is new: what is written of it needs it to be there.
     pub(super) fn begin(
         &self,
@@ -153,6 +163,16 @@ impl Memory {
         Ok(Some(Change::PutConversation(conversation.validate()?)))
     }
 
+    /// A first message that was called off leaves no conversation behind.
+    pub(super) async fn leave(&self, app: &AppContext, user: &UserId) -> Result<()> {
+        let scope = Scope::User(user.clone());
+        if self.known || app.store.conversation(&scope, self.id).await?.is_none() {
+            return Ok(());
+        }
+        let by = EndedBy { user, door: "runtime", at: app.clock.now() };
+        super::end(&*app.store, &app.artifacts, &scope, self.id, Ending::Deleted, by).await
+    }
+
     /// Appends what was said and what was answered, with what the next turn needs to know.
     pub(super) async fn close(
         &self,
@@ -165,9 +185,7 @@ impl Memory {
     ) -> Result<()> {
         let Opened { turn, world, .. } = opened;
         let now = app.clock.now();
-        let data = if turn.data.is_empty() { &self.data } else { &turn.data };
-        let data: Vec<String> =
-            data.iter().map(|named| steward_analysis::source::without_password(named)).collect();
+        let data = shown_paths(if turn.data.is_empty() { &self.data } else { &turn.data });
         let question = done.question.clone().or_else(|| {
             let question = understood.question.clone()?;
             Some(Pending { understood: understood.clone(), question })
@@ -176,6 +194,7 @@ impl Memory {
         let metadata = json!({
             "request_id": record.task, "outcome": reply.outcome, "confidence": reply.response.confidence,
             "pending": question, "confirming": done.confirming, "steps": steps, "data": data,
+            "attached": shown_paths(&turn.data),
             "reading": done.reading.as_ref().or(self.reading.as_ref()), "threads": done.threads,
             "shown": self.lists_after(done, understood, now), "removed": self.removed_after(done, now),
             "question": reply.question, "suggestions": reply.response.suggestions, "sources": reply.response.sources,
@@ -302,6 +321,11 @@ struct Spoken<'a> {
     removed: bool,
     domain: Option<&'a DomainName>,
     server: Option<&'a str>,
+}
+
+/// Names of data without passwords.
+fn shown_paths(data: &[String]) -> Vec<String> {
+    data.iter().map(|named| steward_analysis::source::without_password(named)).collect()
 }
 
 fn read<T: serde::de::DeserializeOwned>(metadata: &Map<String, Json>, name: &str) -> Option<T> {

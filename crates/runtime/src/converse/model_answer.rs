@@ -7,7 +7,7 @@ use super::model_turn::PausedRun;
 use super::{Asked, ChatService, Offered, Opened, Outcome, Reply, StepDone, confirm};
 use crate::ask::Record;
 use crate::run::internal::ASK_DATA;
-use crate::run::{RunStatus, read_back};
+use crate::run::{ModelTokens, RunStatus, read_back};
 use serde_json::{Map, Value as Json};
 use std::collections::BTreeMap;
 use steward_domain::{
@@ -33,6 +33,8 @@ pub(super) struct RunCall {
 pub(super) struct RunRecord {
     calls: BTreeMap<EffectId, RunCall>,
     pub(super) used: Used,
+    /// What its models read and wrote.
+    pub(super) tokens: ModelTokens,
     /// Whether it was a plan that was written before anything was read.
     pub(super) planned: bool,
 }
@@ -55,7 +57,7 @@ impl RunRecord {
             }
         });
         let planned = matches!(program.definition().root, Root::StaticPlan(_));
-        Self { calls, used: state.used(), planned }
+        Self { calls, used: state.used(), tokens: ModelTokens::of(events), planned }
     }
 
     /// Whether a call that may change something was made.
@@ -162,10 +164,14 @@ fn reply_of(
         conflicts: Vec::new(),
         routing: None,
         reasons: vec!["the built-in reader was not sure, so a model worked on it".to_owned()],
+        carried: Vec::new(),
         decisions: Vec::new(),
         waiting: Vec::new(),
         analyses: Vec::new(),
         model: None,
+        client_calls: Vec::new(),
+        client_text: None,
+        cut_off: false,
         unverified: Vec::new(),
     }
 }
@@ -212,7 +218,11 @@ pub(super) fn answer_of(
             evidence.add_result(output);
         }
     }
-    let checked = check_figures(&text, &evidence);
+    let mut checked = check_figures(&text, &evidence);
+    // Marks would break the form; the figures are named beside it.
+    if opened.client.as_ref().is_some_and(|client| client.request.schema.is_some()) {
+        checked.text.clone_from(&text);
+    }
     let asks = text.trim_end().ends_with('?');
     let outcome = if asks { Outcome::Asked } else { Outcome::Answered };
     let answer = if checked.text.trim().is_empty() { "Done.".to_owned() } else { checked.text };

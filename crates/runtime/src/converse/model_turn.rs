@@ -33,13 +33,13 @@ use steward_domain::{
 use steward_engine::{Definition, EarlierMessage, Program, Root, Settings, ToolSpec, Used};
 use steward_journal::redact::Redactor;
 use steward_language::skill::agrees;
-use steward_language::understand::{Answered, Kind, QuestionKind, Understood};
+use steward_language::understand::{Act, Answered, Kind, QuestionKind, Step, Understood};
 use steward_store::Scope;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 /// The agent of a conversation.
-const ASSISTANT: &str = "assistant";
+pub(super) const ASSISTANT: &str = "assistant";
 /// From here on the reader's understanding of a wish is acted on without a model.
 const SURE: f64 = 0.75;
 /// Words for each step of a wish, beyond which the reader is likely to have left some out.
@@ -124,6 +124,9 @@ pub(super) enum ModelTurn {
 impl ChatService {
     /// What a message means, by the reader alone.
     pub(super) async fn first(&self, opened: &Opened) -> Result<Understood> {
+        if let Some(statement) = statement(opened) {
+            return Ok(statement);
+        }
         Ok(about_data(opened, understand(opened, self.app()).await?))
     }
 
@@ -235,7 +238,12 @@ impl ChatService {
         watch: Watch<'_>,
         stop: &CancellationToken,
     ) -> Result<Ran> {
-        let context = RunContext { conversation: Some(opened.memory.id), data: opened.data.clone() };
+        let asked = opened.client.as_ref().map(|client| &client.request).filter(|asked| !asked.is_empty());
+        let context = RunContext {
+            conversation: Some(opened.memory.id),
+            data: opened.data.clone(),
+            client: asked.map(|asked| Box::new(asked.clone())),
+        };
         let (user, said) = (opened.turn.caller.user.clone(), opened.turn.said.clone());
         self.watched(model, opened, None, speaker, watch, stop, |run_watch| {
             let runner = model.runner.clone();
@@ -324,6 +332,9 @@ impl ChatService {
         };
         done.model.asked = reply.outcome == super::Outcome::Asked;
         done.model.tools = run.tools();
+        if opened.client.is_some() {
+            super::client_turn::settle(&mut reply, &mut done, &ran.standing);
+        }
         let used = plan_first::sum(before, run.used);
         let strategy = if run.planned { Strategy::PlanFirst } else { Strategy::StepByStep };
         reply.model = Some(Box::new(super::ModelUsed {
@@ -333,6 +344,8 @@ impl ChatService {
             why_not_planned: why_loop,
             rounds: used.replies,
             tokens: used.tokens,
+            input_tokens: run.tokens.input,
+            output_tokens: run.tokens.output,
             cost_micros: used.cost_micros,
             unverified: std::mem::take(&mut reply.unverified),
         }));
@@ -355,7 +368,7 @@ impl ChatService {
     }
 
     /// What was said before, oldest first.
-    async fn earlier(&self, opened: &Opened) -> Result<Vec<EarlierMessage>> {
+    pub(super) async fn earlier(&self, opened: &Opened) -> Result<Vec<EarlierMessage>> {
         if !opened.memory.known {
             return Ok(Vec::new());
         }
@@ -371,7 +384,7 @@ impl ChatService {
 
     /// The agent of this turn: its prompt, and the tools that fit best of those that the person may
     /// use.
-    async fn agent_program(&self, model: &ChatModel, opened: &Opened) -> Result<Program> {
+    pub(super) async fn agent_program(&self, model: &ChatModel, opened: &Opened) -> Result<Program> {
         let caller = &opened.turn.caller;
         let said = &opened.turn.said;
         let mut tools: Vec<ToolName> = Vec::new();
@@ -466,7 +479,9 @@ fn is_sure(understood: &Understood, said: &str) -> bool {
         _ if matches!(understood.answered, Answered::Completed | Answered::Declined) => true,
         _ if agrees(said).is_some() => true,
         // What a long message leaves open may stand in its other words, or be found out.
-        (Some(question), _) => matches!(question.why, QuestionKind::Entity | QuestionKind::Field) && is_short,
+        (Some(question), _) => {
+            matches!(question.why, QuestionKind::Entity | QuestionKind::Field) && words <= WORDS_PER_STEP
+        }
         (None, Kind::Act) => understood.confidence.get() >= SURE && is_short,
         (None, Kind::Help) => true,
         (None, Kind::Chat) => words < 3,
@@ -475,6 +490,23 @@ fn is_sure(understood: &Understood, said: &str) -> bool {
 }
 
 /// What was brought along is what the words are about, where nothing else was clearly meant.
+/// A query in SQL goes to the data that the conversation is about. What else SQL can say is left to
+/// the reader of requests: "delete from my list" is one.
+fn statement(opened: &Opened) -> Option<Understood> {
+    let said = opened.turn.said.trim();
+    let first = said.split_whitespace().next()?.to_ascii_lowercase();
+    if opened.turn.choice.is_some() || !matches!(first.as_str(), "select" | "with") {
+        return None;
+    }
+    if !steward_analysis::tools::is_statement(said) {
+        return None;
+    }
+    let brought = DomainName::new(BROUGHT).ok().filter(|_| !opened.data.is_empty());
+    let asked = |step: &Step| (step.act == Act::Ask).then(|| step.domain.clone()).flatten();
+    let before = opened.memory.before.iter().find_map(asked);
+    opened.reader.statement(&brought.or(before)?, said)
+}
+
 fn about_data(opened: &Opened, understood: Understood) -> Understood {
     let Ok(data) = DomainName::new(BROUGHT) else { return understood };
     let came_now = !opened.turn.data.is_empty();

@@ -68,6 +68,12 @@ impl Log {
         self.note(EventType::RequestSubmitted, data, personal, changes)
     }
 
+    /// Notes the run that this one was forked from.
+    pub(super) fn forked(&self, origin: TaskId, steps: usize) -> Result<()> {
+        let data = json!({ "forked_from": origin, "steps": steps });
+        self.note(EventType::TaskChanged, data, Map::new(), [])
+    }
+
     /// Opens the task of a question or a turn, before there is a program. What the next process
     /// needs to take it up is kept with it.
     pub(crate) fn open(

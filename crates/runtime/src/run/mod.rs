@@ -9,6 +9,7 @@
 //! - A run keeps the definitions that it was started with. It keeps no grants: each call is made
 //!   with what its owner holds then.
 
+mod client;
 mod cut_off;
 mod definitions;
 mod executor;
@@ -24,6 +25,7 @@ mod work;
 
 pub use crate::journal_writer::LeaseHolder;
 pub use crate::progress::ProgressEvent;
+pub use client::{ClientCall, ClientReply, ClientRequest, ClientRun, ModelTokens, conversation_after};
 pub use cut_off::end_cut_off;
 pub(crate) use cut_off::turn_subject;
 pub(crate) use executor::carry_out_plan;

@@ -143,6 +143,22 @@ impl Runner {
     /// Begins another run with the first events of one. Calls that had begun there are not made
     /// again unless that is safe.
     pub async fn fork(&self, scope: &Scope, task: TaskId, steps: usize, watch: Option<Watch>) -> Result<Ran> {
+        self.fork_from(scope, task, steps, None, watch).await
+    }
+
+    /// Begins another run of the same program with another input.
+    pub async fn fork_with_input(&self, scope: &Scope, task: TaskId, input: Json) -> Result<Ran> {
+        self.fork_from(scope, task, 1, Some(input), None).await
+    }
+
+    async fn fork_from(
+        &self,
+        scope: &Scope,
+        task: TaskId,
+        steps: usize,
+        other_input: Option<Json>,
+        watch: Option<Watch>,
+    ) -> Result<Ran> {
         let rows = self.app().store.checkpoints(scope, task).await?;
         if let Some(subject) = cut_off::subject(&rows) {
             return Box::pin(self.ask_anew(task, subject)).await;
@@ -154,7 +170,10 @@ impl Runner {
             return Err(Error::NoStep { task: task.to_string(), step: steps, steps: known });
         }
         let new = TaskId(self.app().random.uuid_v7(self.now())?);
-        let events = steward_engine::fork(&stored.events, steps, new);
+        let mut events = steward_engine::fork(&stored.events, steps, new);
+        if let (Some(other), Some(Event::Started { input, .. })) = (&other_input, events.first_mut()) {
+            input.clone_from(other);
+        }
         let (_, begun) = self.folded(scope, &stored.program, &stored.events, steps, task).await?;
         let user = stored.task.user_id.clone();
         let running = self.running(new, &user, &stored.program, None)?;
@@ -163,7 +182,13 @@ impl Runner {
             self.effect_handler(user, new, &journal_writer, watch.clone(), stored.child.context.clone());
         let program = Arc::new(stored.program);
         let mut log = self.log(journal_writer, running, 0, &program)?;
-        log.begin(&program, &stored.input, &stored.child, Some(&self.holder))?;
+        log.begin(
+            &program,
+            other_input.as_ref().unwrap_or(&stored.input),
+            &stored.child,
+            Some(&self.holder),
+        )?;
+        log.forked(task, steps)?;
         for event in &events {
             log.event(event)?;
         }

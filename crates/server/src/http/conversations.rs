@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::time::Duration;
 use steward_domain::{Conversation, ConversationId, ConversationStatus, Message, Role, Timestamp, Valid};
-use steward_runtime::converse::{self, EndedBy, Ending};
+use steward_runtime::converse::{self, EndedBy, Ending, LONGEST_TITLE, title_of};
 use steward_store::{ConversationFilter, EntitySearch, Page};
 
 /// A conversation in a list.
@@ -47,18 +47,26 @@ struct ListQuery {
 enum Open {
     Active,
     Archived,
+    All,
 }
 
-/// A new state.
+/// What changes of a conversation.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct NewState {
-    status: Closed,
+struct ConversationChange {
+    /// `archived` keeps it to read; `active` takes messages again.
+    #[serde(default)]
+    status: Option<NewStatus>,
+    /// Its title; an empty one takes the given title away.
+    #[serde(default)]
+    #[schemars(length(max = 200))]
+    title: Option<String>,
 }
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-enum Closed {
+enum NewStatus {
+    Active,
     Archived,
 }
 
@@ -68,7 +76,7 @@ pub(super) fn routes(api: &mut Api) {
         .query("search", json!({ "type": "string", "maxLength": 200 }), "Only those in which this was said.")
         .query(
             "status",
-            json!({ "type": "string", "enum": ["active", "archived"], "default": "active" }),
+            json!({ "type": "string", "enum": ["active", "archived", "all"], "default": "active" }),
             "Which.",
         )
         .gives_page::<Line>()
@@ -82,10 +90,10 @@ pub(super) fn routes(api: &mut Api) {
     )
     .gives_kind(200, "message.", "text/event-stream")
     .to(get(events));
-    api.patch("/api/v1/conversations/{id}", "Archive a conversation")
-        .takes::<NewState>()
-        .gives_nothing("It takes no more messages.")
-        .to(patch(archive));
+    api.patch("/api/v1/conversations/{id}", "Rename, archive or restore a conversation")
+        .takes::<ConversationChange>()
+        .gives_nothing("It is changed. An archived one takes no messages until it is active again.")
+        .to(patch(change));
     api.delete(
         "/api/v1/conversations/{id}",
         "Delete the messages, entities and answers of a conversation, for good",
@@ -109,20 +117,22 @@ async fn list(
     let (scope, store) = (scope(&identity), site.store());
     let search = wanted.search.map(|text| text.trim().to_lowercase()).filter(|text| !text.is_empty());
     let status = match wanted.status.unwrap_or(Open::Active) {
-        Open::Active => ConversationStatus::Active,
-        Open::Archived => ConversationStatus::Archived,
+        Open::Active => Some(ConversationStatus::Active),
+        Open::Archived => Some(ConversationStatus::Archived),
+        Open::All => None,
     };
-    let filter = ConversationFilter { status: Some(status), application_domain: None };
+    let filter = ConversationFilter { status, application_domain: None };
     let reach = if search.is_some() { Page::first(SEARCHED) } else { page };
     let found = store.conversations(&scope, filter, reach).await?;
     let mut lines = Vec::new();
-    for conversation in found {
+    for conversation in found.into_iter().filter(|one| one.status != ConversationStatus::Deleted) {
         let said = store
             .history(&scope, conversation.id, Page::first(if search.is_some() { 100 } else { 1 }))
             .await?;
         let fits =
             |text: &String| said.iter().any(|message| message.content.to_lowercase().contains(text.as_str()));
-        if search.as_ref().is_none_or(fits) {
+        let named = |text: &String| title_of(&conversation).is_some_and(|t| t.to_lowercase().contains(text));
+        if search.as_ref().is_none_or(|text| fits(text) || named(text)) {
             lines.push(line(&conversation, said.first().map(|message| &**message)));
         }
     }
@@ -133,7 +143,8 @@ async fn list(
 }
 
 fn line(conversation: &Conversation, first: Option<&Message>) -> Line {
-    let title = first.map_or("", |message| message.content.as_str());
+    let said = first.map_or("", |message| message.content.as_str());
+    let title = title_of(conversation).unwrap_or(said);
     Line {
         id: conversation.id,
         title: title.chars().take(120).collect(),
@@ -152,12 +163,13 @@ async fn own(site: &Shared, identity: &Identity, id: ConversationId) -> Result<V
         .ok_or_else(|| Problem::missing("conversation", id))
 }
 
-/// A message, as the page shows it.
-fn message(message: &Message) -> Value {
+/// A message, as the page shows it, with the files that were brought along with it.
+fn message(site: &Shared, identity: &Identity, message: &Message) -> Value {
     let of = |name: &str| message.metadata.get(name).cloned().unwrap_or_default();
     json!({
         "id": message.id, "role": message.role, "content": message.content, "sequence_number": message.sequence_number,
         "timestamp": message.timestamp, "task_id": of("request_id"), "outcome": of("outcome"),
+        "files": site.attached(identity, &of("attached")),
     })
 }
 
@@ -177,7 +189,7 @@ async fn show(
     let first = messages.first().map(|message| &**message);
     Ok(Json(json!({
         "conversation": line(&conversation, first),
-        "messages": messages.iter().map(|one| message(one)).collect::<Vec<_>>(),
+        "messages": messages.iter().map(|one| message(&site, &identity, one)).collect::<Vec<_>>(),
         "entities": entities,
     })))
 }
@@ -254,13 +266,29 @@ async fn end(
     Ok(StatusCode::NO_CONTENT)
 }
 
-async fn archive(
+async fn change(
     State(site): State<Shared>,
     Authenticated(identity): Authenticated,
     PathParam(id): PathParam<ConversationId>,
-    Input(NewState { status: Closed::Archived }): Input<NewState>,
+    Input(ConversationChange { status, title }): Input<ConversationChange>,
 ) -> Result<StatusCode, Problem> {
-    end(&site, &identity, id, Ending::Archived).await
+    if status.is_none() && title.is_none() {
+        return Err(Problem::input("say what changes: `title`, `status` or both"));
+    }
+    if title.as_ref().is_some_and(|title| title.chars().count() > LONGEST_TITLE) {
+        return Err(Problem::input(format!("title: at most {LONGEST_TITLE} characters")));
+    }
+    let scope = scope(&identity);
+    let by = EndedBy { user: &identity.user, door: "server", at: site.now() };
+    if let Some(title) = title {
+        converse::rename(&**site.store(), &scope, id, &title, by).await?;
+    }
+    match status {
+        Some(NewStatus::Active) => converse::restore(&**site.store(), &scope, id, by).await?,
+        Some(NewStatus::Archived) => drop(end(&site, &identity, id, Ending::Archived).await?),
+        None => {}
+    }
+    Ok(StatusCode::NO_CONTENT)
 }
 
 async fn remove(

@@ -11,6 +11,7 @@
 //! It knows HTTP shapes and nothing of how things are done: that is `runtime`.
 
 mod a2a;
+mod access_admin;
 mod admin;
 mod agents;
 mod ages;
@@ -19,6 +20,7 @@ mod approvals;
 mod artifacts;
 mod audit;
 mod boards;
+mod connections;
 mod conversations;
 mod door;
 mod etag;
@@ -33,6 +35,8 @@ mod problem;
 mod records;
 mod runs;
 mod schedules;
+mod shares;
+mod sign_in;
 mod stream;
 mod tasks;
 mod tools;
@@ -328,6 +332,10 @@ pub fn router(site: &Arc<AppState>, gateway: Arc<dyn mcp::Gateway>, slack: Optio
     audit::routes(&mut api);
     artifacts::routes(&mut api);
     agents::routes(&mut api);
+    access_admin::routes(&mut api);
+    connections::routes(&mut api);
+    shares::routes(&mut api);
+    sign_in::routes(&mut api);
     admin::routes(&mut api);
     openai::routes(&mut api);
     agui::routes(&mut api);
@@ -358,6 +366,7 @@ pub fn router(site: &Arc<AppState>, gateway: Arc<dyn mcp::Gateway>, slack: Optio
         .merge(mcp)
         .merge(slack)
         .layer(from_fn_with_state(site.clone(), door::admit))
+        .layer(from_fn(openai::in_form))
 }
 
 /// MCP over Streamable HTTP, for whoever the door let in.

@@ -15,24 +15,45 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::time::Duration;
-use steward_domain::{Label, States as _, Task, TaskId, TaskStatus, TraceLog};
-use steward_engine::{NodeStatus, Program, State as RunState};
+use steward_domain::{HumanAction, Label, States as _, Task, TaskId, TaskStatus, TraceLog};
+use steward_engine::{Event, NodeStatus, NodeWork, Program, State as RunState};
 use steward_runtime::run::{NewSignal, Ran, RunStatus, history};
-use steward_store::{Scope, TaskFilter};
+use steward_store::{Page as StorePage, Scope, TaskFilter};
 
 #[derive(Deserialize)]
 struct ListQuery {
     limit: Option<u32>,
     cursor: Option<String>,
     status: Option<TaskStatus>,
+    search: Option<String>,
+    agent: Option<String>,
+    #[serde(default)]
+    top: bool,
+}
+
+/// A task in a list.
+#[derive(Serialize, JsonSchema)]
+struct TaskLine {
+    #[serde(flatten)]
+    task: Task,
+    /// Whether a person said no to it on the way.
+    is_rejected: bool,
 }
 
 /// Where a fork begins.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Fork {
-    /// How many events to take over.
+    /// How many events to take over. With another input the run begins at its beginning.
+    #[serde(default = "first_event")]
     steps: u32,
+    /// The input instead of that of the run.
+    #[serde(default)]
+    input: Option<Value>,
+}
+
+fn first_event() -> u32 {
+    1
 }
 
 /// A signal for a run.
@@ -85,17 +106,35 @@ pub(super) fn routes(api: &mut Api) {
     api.get("/api/v1/tasks", "Your tasks, newest first")
         .paged()
         .query("status", states, "Only those in this state.")
-        .gives_page::<Task>()
+        .query(
+            "search",
+            json!({ "type": "string", "maxLength": 200 }),
+            "Only those with this in their words.",
+        )
+        .query(
+            "agent",
+            json!({ "type": "string", "maxLength": 200 }),
+            "Only those of this agent or workflow.",
+        )
+        .query("top", json!({ "type": "boolean", "default": false }), "Only those that no other task began.")
+        .gives_page::<TaskLine>()
         .to(get(list));
     api.get("/api/v1/tasks/{id}", "A task")
         .gives_object(
             200,
-            "`task`, `artifacts`, `checkpoints`, `is_run`; for runs `definition`, `children` and `signals`.",
+            "`task`, `artifacts`, `checkpoints`, `is_run`, `is_rejected`, `forked_from`, `input`; for runs \
+             `definition`, `children` and `signals`.",
         )
         .to(get(show));
     api.get("/api/v1/tasks/{id}/trace", "What a task did, step by step")
         .gives::<TraceLog>(200, "The trace.")
         .to(get(trace));
+    api.get("/api/v1/tasks/{id}/steps", "The events of a run: the node and the tool of each")
+        .gives_object(
+            200,
+            "`steps`: `step`, `kind`, `node`, `tool`, `status`, `message`, `at`, `duration_ms`.",
+        )
+        .to(get(steps));
     api.get("/api/v1/tasks/{id}/events", "Hear a task as it goes; Last-Event-ID goes on where somebody was")
         .gives_kind(200, "entry, task, done.", "text/event-stream")
         .to(get(events));
@@ -125,14 +164,40 @@ pub(super) fn routes(api: &mut Api) {
         .to(post(fork));
 }
 
+/// How many tasks a search looks through.
+const SEARCHED: u32 = 1000;
+/// Tasks that are questions and turns, not runs of workflows and agents.
+const ASKED: [&str; 3] = ["orchestrator", "analyst", "validation"];
+
 async fn list(
     State(site): State<Shared>,
     Authenticated(identity): Authenticated,
     Queried(wanted): Queried<ListQuery>,
-) -> Result<Json<Listed<Task>>, Problem> {
+) -> Result<Json<Listed<TaskLine>>, Problem> {
     let page = Paging { limit: wanted.limit, cursor: wanted.cursor }.page()?;
-    let found = site.store().tasks(&scope(&identity), TaskFilter { status: wanted.status }, page).await?;
-    Ok(Json(Paging::listed(page, found.into_iter().map(steward_domain::Valid::into_inner).collect())))
+    let scope = scope(&identity);
+    let search = wanted.search.map(|text| text.trim().to_lowercase()).filter(|text| !text.is_empty());
+    let agent = wanted.agent.filter(|agent| !agent.is_empty());
+    let narrowed = search.is_some() || agent.is_some() || wanted.top;
+    let reach = if narrowed { StorePage::first(SEARCHED) } else { page };
+    let found = site.store().tasks(&scope, TaskFilter { status: wanted.status }, reach).await?;
+    let fits = |task: &Task| {
+        let said = search.as_ref().is_none_or(|text| task.description.to_lowercase().contains(text.as_str()));
+        let of = agent.as_ref().is_none_or(|agent| task.assigned_agent.as_str() == agent);
+        said && of && !(wanted.top && task.parent_task_id.is_some())
+    };
+    let mut tasks: Vec<Task> = found.into_iter().map(steward_domain::Valid::into_inner).collect();
+    if narrowed {
+        tasks.retain(fits);
+        tasks.drain(..tasks.len().min(page.offset as usize));
+    }
+    let Listed { items, next } = Paging::listed(page, tasks);
+    let mut lines = Vec::new();
+    for task in items {
+        let is_rejected = task.status == TaskStatus::Rejected;
+        lines.push(TaskLine { task, is_rejected });
+    }
+    Ok(Json(Listed { items: lines, next }))
 }
 
 async fn own(site: &Shared, identity: &Identity, id: TaskId) -> Result<Task, Problem> {
@@ -152,8 +217,17 @@ async fn show(
     // A single call that waits has a checkpoint, too, but no events.
     let is_run = checkpoints.iter().any(|one| one.position.as_str() != "approval");
     let artifacts: Vec<Value> = artifacts.iter().map(|one| super::artifacts::shown(one)).collect();
-    let mut document =
-        json!({ "task": task, "artifacts": artifacts, "checkpoints": checkpoints.len(), "is_run": is_run });
+    let is_rejected = task.status == TaskStatus::Rejected;
+    let forked_from = forked_from(&site, &scope, id).await?;
+    let events = history(&**site.store(), &scope, id).await.map(|(_, events)| events).unwrap_or_default();
+    let input = events.first().and_then(|first| match first {
+        Event::Started { input, .. } => Some(input.clone()),
+        _ => None,
+    });
+    let mut document = json!({
+        "task": task, "artifacts": artifacts, "checkpoints": checkpoints.len(), "is_run": is_run,
+        "is_rejected": is_rejected, "forked_from": forked_from, "input": input,
+    });
     if let Ok(lineage) = steward_runtime::run::lineage(&**site.store(), &scope, id).await
         && let Some(document) = document.as_object_mut()
     {
@@ -162,6 +236,47 @@ async fn show(
         document.insert("signals".into(), json!(lineage.signals));
     }
     Ok(Json(document))
+}
+
+/// The run that this one was forked from, as its journal says.
+async fn forked_from(site: &Shared, scope: &Scope, id: TaskId) -> Result<Option<Value>, Problem> {
+    let entries = site.store().entries(scope, id.into(), 0, 5).await?;
+    let data = |entry: &str| serde_json::from_str::<Value>(entry).ok();
+    let found = entries.iter().filter_map(|one| data(&one.entry.event_data)).find_map(|data| {
+        let origin = data.get("forked_from")?;
+        Some(json!({ "task_id": origin, "steps": data.get("steps") }))
+    });
+    Ok(found)
+}
+
+async fn steps(
+    State(site): State<Shared>,
+    Authenticated(identity): Authenticated,
+    PathParam(id): PathParam<TaskId>,
+) -> Result<Json<Value>, Problem> {
+    own(&site, &identity, id).await?;
+    let (program, events) = history(&**site.store(), &scope(&identity), id).await?;
+    Ok(Json(json!({ "steps": named_steps(&program, &events) })))
+}
+
+/// The steps of a run with the event that led to each: what the trace adds to an event has its place.
+fn named_steps(program: &Program, events: &[Event]) -> Vec<Value> {
+    let log = steward_engine::trace(program, events);
+    let added = ["paused", "completed", "failed", "cancelled"];
+    let mut place = 0;
+    let nodes: Vec<&str> = program.nodes().iter().map(|node| node.name.as_str()).collect();
+    let steps = log.into_iter().flat_map(|log| log.steps);
+    steps
+        .map(|step| {
+            place += usize::from(!added.contains(&step.step_name.as_str()));
+            let node = Some(step.agent.as_str()).filter(|agent| nodes.contains(agent));
+            json!({
+                "step": place, "kind": step.step_name, "node": node, "agent": step.agent,
+                "tool": step.tool_calls.first().map(|call| &call.tool), "status": step.status,
+                "message": step.message, "at": step.timestamp, "duration_ms": step.duration_ms,
+            })
+        })
+        .collect()
 }
 
 async fn trace(
@@ -365,10 +480,13 @@ async fn fork(
     State(site): State<Shared>,
     Authenticated(identity): Authenticated,
     PathParam(id): PathParam<TaskId>,
-    Input(Fork { steps }): Input<Fork>,
+    Input(Fork { steps, input }): Input<Fork>,
 ) -> Result<Json<RunView>, Problem> {
     own(&site, &identity, id).await?;
     let (runner, scope) = (site.runner.clone(), scope(&identity));
-    let ran = runner.fork(&scope, id, steps as usize, None).await?;
+    let ran = match input {
+        Some(input) => runner.fork_with_input(&scope, id, input).await?,
+        None => runner.fork(&scope, id, steps as usize, None).await?,
+    };
     Ok(Json(ran.into()))
 }

@@ -1,7 +1,7 @@
-//! `steward approvals`: calls that wait for a person.
+//! `steward approvals`: calls that wait for approval.
 //!
-//! Invariant: a decision is over what was shown: at a terminal it is shown here and agreed to,
-//! elsewhere `--digest` names it. The same command given twice never decides the next gate.
+//! Invariant: a decision applies to what was shown. At a terminal the call is shown and confirmed;
+//! elsewhere `--digest` identifies it. Repeating a command never decides the next gate.
 
 use super::Context;
 use crate::error::Failure;
@@ -21,8 +21,7 @@ use steward_store::Page;
   steward approvals approve 018f… --digest 3fa9c1d208b4  what `list` showed
   steward approvals reject 018f… --why \"wrong customer\"")]
 pub(crate) enum Approvals {
-    /// Shows every call that waits: which tool, with exactly which arguments, where each came from,
-    /// and why it is asked about.
+    /// Lists pending calls: tool, exact arguments, their provenance, and why approval is needed.
     List,
     /// Shows what was decided, newest first: who, what, when, and what came of it.
     History {
@@ -35,44 +34,43 @@ pub(crate) enum Approvals {
         #[command(flatten)]
         shown: ShownArgs,
     },
-    /// Goes on with changes: words for the agent, other arguments, other values of the state.
+    /// Continues with changes: a message for the agent, other arguments, other state values.
     Modify {
         #[command(flatten)]
         shown: ShownArgs,
-        /// Words for the agent.
+        /// A message for the agent.
         #[arg(long, default_value = "")]
         message: String,
-        /// Changes of the state, as one JSON object; `{"arguments": {…}}` proposes a call with
-        /// others.
+        /// Changes of the state, as one JSON object; `{"arguments": {…}}` proposes other arguments.
         #[arg(long, default_value = "{}", value_name = "JSON")]
         set: String,
     },
-    /// Refuses the call.
+    /// Rejects the call.
     Reject {
         #[command(flatten)]
         shown: ShownArgs,
-        /// Why, for the record.
+        /// The reason, for the journal.
         #[arg(long, default_value = "")]
         why: String,
     },
 }
 
-/// What a decision is about.
+/// The call to decide on.
 #[derive(Args, Clone)]
 pub(crate) struct ShownArgs {
     /// The id of the waiting task.
     id: TaskId,
-    /// The digest that `list` shows, or its first 12 characters or more. Without it the call is
-    /// shown and asked about at the terminal.
+    /// The digest from `list`, or at least its first 12 characters. Without it the call is shown
+    /// and confirmed at the terminal.
     #[arg(long)]
     digest: Option<String>,
 }
 
-/// So many characters of a digest tell one call from another.
+/// Minimum number of characters that identify a digest.
 const PREFIX: usize = 12;
 
-/// What waits, when it is what was shown: its digest was named, or it is shown here and the person
-/// says yes.
+/// The pending call, if it is what was shown: its digest was named, or it is shown here and the
+/// user confirms.
 async fn shown(
     context: &Context,
     toolbox: &Toolbox,
@@ -126,7 +124,7 @@ pub(super) async fn run(context: &Context, command: Approvals) -> Result<(), Fai
     result
 }
 
-/// The decision over a run that waits; nothing for a single call.
+/// The decision on a waiting run; none for a single call.
 async fn decided(
     context: &Context,
     toolbox: &Toolbox,

@@ -1,4 +1,4 @@
-//! `steward board`: answers pinned side by side, run anew for whoever looks.
+//! `steward board`: pinned answers, side by side, run again for each viewer.
 
 use super::{Context, ask};
 use crate::error::Failure;
@@ -26,12 +26,12 @@ use steward_store::Page;
   steward board show Sales
   steward board export Sales --out sales.html")]
 pub(crate) enum BoardCommand {
-    /// Make an empty board.
+    /// Create an empty board.
     New {
-        /// What it is called.
+        /// The name of the board.
         name: String,
     },
-    /// List your boards and those that are shared, newest first.
+    /// List your boards and shared ones, newest first.
     List,
     /// Run the tiles of a board and show them.
     Show {
@@ -40,29 +40,29 @@ pub(crate) enum BoardCommand {
         #[command(flatten)]
         look: LookArgs,
     },
-    /// Pin the answer to a question, or an answer that you have.
+    /// Pin the answer to a question, or an earlier answer.
     Pin(Pin),
-    /// Put words on a board.
+    /// Add a text tile to a board.
     Text {
         /// Its name or id.
         id: String,
-        /// The words: paragraphs and lists, with **bold** and `code`.
+        /// The text: paragraphs and lists, with **bold** and `code`.
         text: String,
         #[command(flatten)]
         form: Form,
     },
-    /// Change a tile: its title, how it is shown, its question, its SQL or its words.
+    /// Change a tile: its title, display, question, SQL or text.
     Edit(Edit),
-    /// Take a tile off a board.
+    /// Remove a tile from a board.
     Unpin {
         /// The name or id of the board.
         id: String,
         /// The title or id of the tile.
         tile: String,
     },
-    /// Filter all tiles by a column; without values, any value can be chosen.
+    /// Filter all tiles by a column; without values, viewers choose.
     Filter(Filter),
-    /// Let everybody who uses this Steward see a board, each with their own grants.
+    /// Share a board with all users of this Steward; each sees it with their own grants.
     Share {
         /// Its name or id.
         id: String,
@@ -70,45 +70,45 @@ pub(crate) enum BoardCommand {
         #[arg(long)]
         stop: bool,
     },
-    /// Say for how many seconds a result is shown again before it is read anew.
+    /// Set how many seconds results are served from the cache.
     Fresh {
         /// Its name or id.
         id: String,
-        /// Seconds; 0 reads each time.
+        /// Seconds; 0 disables the cache.
         seconds: u32,
     },
     /// Write a board with its rows to one HTML file that works offline.
     Export {
         /// Its name or id.
         id: String,
-        /// Where to.
+        /// The output file.
         #[arg(long, value_name = "FILE")]
         out: PathBuf,
         #[command(flatten)]
         look: LookArgs,
     },
-    /// Make a link that shows a board without a sign-in until it expires.
+    /// Create a link that shows a board without a sign-in until it expires.
     Link {
         /// Its name or id.
         id: String,
-        /// For how many hours.
+        /// Hours until it expires.
         #[arg(long, default_value_t = 168)]
         hours: u32,
-        /// With whose grants it is read; yours unless said.
+        /// The user whose grants are used to read it; you by default.
         #[arg(long, value_name = "USER")]
         viewer: Option<UserId>,
-        /// A filter that cannot be taken off, as COLUMN=VALUE; repeat it for several.
+        /// A fixed filter, as COLUMN=VALUE; repeat it for several.
         #[arg(long, value_name = "COLUMN=VALUE")]
         filter: Vec<String>,
-        /// Where `steward serve` is reached.
+        /// The public address of `steward serve`.
         #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:8088")]
         server: String,
     },
-    /// End a link before its time.
+    /// Revoke a link before it expires.
     Unlink {
         /// The name or id of the board.
         id: String,
-        /// Which link.
+        /// The link.
         link: BoardLinkId,
     },
     /// Remove a board.
@@ -120,21 +120,21 @@ pub(crate) enum BoardCommand {
 
 #[derive(Args)]
 pub(crate) struct LookArgs {
-    /// Instead of the board's filter over this column, as COLUMN=VALUE or COLUMN=FROM..UNTIL;
-    /// repeat it for several.
+    /// Overrides the board's filter on this column, as COLUMN=VALUE or COLUMN=FROM..UNTIL; repeat
+    /// it for several.
     #[arg(long, value_name = "COLUMN=VALUE")]
     filter: Vec<String>,
 }
 
 #[derive(Args)]
 pub(crate) struct Form {
-    /// What stands above it.
+    /// The title.
     #[arg(long)]
     title: Option<String>,
     /// How its rows are shown.
     #[arg(long, value_enum)]
     view: Option<ViewChoice>,
-    /// How much of the row it takes.
+    /// The share of the row it takes.
     #[arg(long, value_enum)]
     width: Option<WidthChoice>,
 }
@@ -149,10 +149,10 @@ pub(crate) struct Pin {
     /// A file, a folder, a pattern or a database address; repeat it for several.
     #[arg(long, short, value_name = "SOURCE")]
     data: Vec<String>,
-    /// The SELECT statement that answers it. Without it, what the question is read as.
+    /// The SELECT statement that answers it; derived from the question by default.
     #[arg(long)]
     sql: Option<String>,
-    /// The task of an answer that you have.
+    /// The task of an earlier answer.
     #[arg(long, value_name = "TASK", conflicts_with = "question")]
     from: Option<TaskId>,
     #[command(flatten)]
@@ -168,10 +168,10 @@ pub(crate) struct Edit {
     /// Another question over the same data.
     #[arg(long)]
     question: Option<String>,
-    /// Another SELECT statement.
+    /// A new SELECT statement.
     #[arg(long)]
     sql: Option<String>,
-    /// Other words of a text tile.
+    /// A new text for a text tile.
     #[arg(long)]
     text: Option<String>,
     #[command(flatten)]
@@ -184,7 +184,7 @@ pub(crate) struct Filter {
     id: String,
     /// The column, or TABLE.COLUMN.
     column: String,
-    /// The values that are shown; without any, all of them until somebody chooses.
+    /// The values that are shown; all of them by default, until a viewer chooses.
     values: Vec<String>,
     /// The first day or number that is shown.
     #[arg(long)]
@@ -192,14 +192,14 @@ pub(crate) struct Filter {
     /// The last day or number that is shown.
     #[arg(long)]
     until: Option<String>,
-    /// Take the filter off.
+    /// Remove the filter.
     #[arg(long)]
     remove: bool,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
 enum ViewChoice {
-    /// A number, a chart or a table, whatever fits.
+    /// A number, a chart or a table, depending on the rows.
     Auto,
     /// A chart.
     Chart,
@@ -350,7 +350,7 @@ pub(super) async fn run(context: &Context, command: BoardCommand) -> Result<(), 
     Ok(())
 }
 
-/// A board by its id, or by its name when only one has it.
+/// Finds a board by its id, or by its name if that is unique.
 async fn named(context: &Context, app: &AppContext, text: &str) -> Result<Board, Failure> {
     let user = &context.settings.user;
     if let Ok(id) = text.parse::<BoardId>() {
@@ -371,7 +371,7 @@ async fn named(context: &Context, app: &AppContext, text: &str) -> Result<Board,
     }
 }
 
-/// A tile by its id, or by its title when only one has it.
+/// Finds a tile by its id, or by its title if that is unique.
 fn tile_named(board: &Board, text: &str) -> Result<TileId, Failure> {
     let id = text.parse::<TileId>().ok();
     let same = |tile: &&steward_domain::Tile| {
@@ -404,7 +404,7 @@ async fn list(context: &Context, app: &AppContext) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A board with its rows, read with what the settings allow.
+/// A board with its rows, read with the limits of the settings.
 async fn look_at(
     context: &Context,
     app: &AppContext,
@@ -419,7 +419,7 @@ async fn look_at(
     Ok(app.view_board(&board, user, &choice, &grants, None).await?)
 }
 
-/// Filters as they are written on the command line. Several of one column add up.
+/// Parses filters of the command line. Several of one column are combined.
 fn filters(written: &[String]) -> Result<Vec<BoardFilter>, Failure> {
     let mut filters: Vec<BoardFilter> = Vec::new();
     for text in written {
@@ -443,7 +443,7 @@ fn filters(written: &[String]) -> Result<Vec<BoardFilter>, Failure> {
     Ok(filters)
 }
 
-/// A source that is found from wherever the board is looked at.
+/// An absolute source, which can be opened from any working directory.
 fn whole(named: &str) -> String {
     let path = Path::new(named);
     if named.contains("://") || path.is_absolute() {

@@ -20,13 +20,13 @@ use steward_runtime::toolbox::Toolbox;
 pub(crate) struct Run {
     /// A workflow or an agent: its name in the home, or a file.
     name: String,
-    /// What it is given: JSON, or text.
+    /// The input: JSON, or text.
     #[arg(long, short, default_value = "null")]
     input: String,
-    /// Show every step as it happens.
+    /// Show each step while it runs.
     #[arg(long)]
     watch: bool,
-    /// Put it in the queue for the workers and return at once.
+    /// Queue it for the workers and return at once.
     #[arg(long, conflicts_with = "watch")]
     detach: bool,
 }
@@ -42,19 +42,19 @@ pub(crate) enum WorkflowCommand {
     Graph {
         /// Its name, or a file.
         name: String,
-        /// Where it goes.
+        /// The output file.
         #[arg(long, short)]
         out: Option<PathBuf>,
     },
 }
 
-/// What runs are carried out with, for a command.
+/// The runner for a command.
 pub(super) async fn runner(context: &Context) -> Result<(Runner, Arc<Toolbox>), Failure> {
     let toolbox = Arc::new(toolbox::open(context, false).await?);
     Ok((over(context, &toolbox)?, toolbox))
 }
 
-/// The same over a toolbox that is open.
+/// The same with an open toolbox.
 pub(super) fn over(context: &Context, toolbox: &Arc<Toolbox>) -> Result<Runner, Failure> {
     Ok(Runner::new(toolbox.clone(), context.models()?, context.home.path.clone())?)
 }
@@ -120,7 +120,7 @@ pub(super) async fn workflow(context: &Context, command: WorkflowCommand) -> Res
     Ok(())
 }
 
-/// Shows how a run stands. A run that failed is a failed command.
+/// Shows the status of a run. A failed run fails the command.
 pub(super) fn shown(context: &Context, ran: &Ran) -> Result<(), Failure> {
     let (status, detail) = match &ran.standing {
         RunStatus::Completed(result) => ("completed", result.clone()),
@@ -177,7 +177,7 @@ pub(super) fn watch() -> Watch {
     })
 }
 
-/// What somebody who watches reads of it, in one line.
+/// The line for a progress event.
 pub(super) fn line(seen: ProgressEvent) -> Option<String> {
     Some(match seen {
         ProgressEvent::Started(task) => format!("{} {task}", paint(Tone::Strong, "run")),

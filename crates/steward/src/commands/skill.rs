@@ -1,4 +1,4 @@
-//! `steward skill`: each skill by itself. They read what they are given and change nothing.
+//! `steward skill`: runs a single language skill. Skills only read their input and change nothing.
 
 use super::{Context, chat};
 use crate::error::Failure;
@@ -23,44 +23,44 @@ use steward_tools::call::Request;
   steward skill humanise 'field_required: title'
   steward skill summarize < notes.txt")]
 pub(crate) struct Skill {
-    /// Which skill.
+    /// The skill.
     #[arg(value_enum)]
     name: Name,
-    /// The words. Leave them out, or write `-`, to read them from a pipe.
+    /// The text. Without it, or with `-`, it is read from standard input.
     text: Option<String>,
     /// An entity of the conversation, as TYPE:ID:NAME, in the order in which they were shown;
     /// repeat it for several.
     #[arg(long, value_name = "TYPE:ID:NAME")]
     recent: Vec<String>,
-    /// Which kinds of wishes `intent` chooses from.
+    /// The set of intents that `intent` chooses from.
     #[arg(long, value_enum, default_value = "all")]
     kinds: Kinds,
-    /// What was tried, for `humanise`: "create the task".
+    /// What was attempted, for `humanise`: "create the task".
     #[arg(long)]
     doing: Option<String>,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
 enum Name {
-    /// What kind of wish it is.
+    /// The kind of intent.
     Intent,
-    /// Days, times, numbers, ids, titles, names in it.
+    /// Dates, times, numbers, ids, titles and names in the text.
     Entities,
-    /// What "it", "both", "the second one" stand for.
+    /// What "it", "both", "the second one" refer to.
     References,
-    /// Which domain it belongs to, and which of its intents is meant.
+    /// The domain it belongs to, and the intent in that domain.
     Route,
-    /// Which tools fit, with their arguments filled.
+    /// Matching tools, with their arguments filled in.
     Tools,
-    /// All of it: the steps that would be carried out.
+    /// Everything: the steps that would be executed.
     Understand,
-    /// Whether what it acts on exists, looked up through tools that change nothing.
+    /// Whether the entities it refers to exist, looked up with read-only tools.
     Validate,
     /// Whether it is a plain yes or no.
     Confirm,
-    /// An error in plain words, with what to do next.
+    /// An error message in plain language, with what to do next.
     Humanise,
-    /// What could be asked next.
+    /// Suggestions for follow-up questions.
     Suggest,
     /// The main sentences of a text.
     Summarize,
@@ -68,9 +68,9 @@ enum Name {
 
 #[derive(Clone, Copy, ValueEnum)]
 enum Kinds {
-    /// S4's seven.
+    /// Create, read, update, delete, list, search, analyze.
     Seven,
-    /// S1's four.
+    /// Analyze, summarize, fetch, explain.
     Four,
     /// All of them.
     All,
@@ -145,7 +145,7 @@ fn entity(entity: &Entity) -> Json {
         "at": [entity.start, entity.end], "confidence": entity.confidence, "reason": entity.reason })
 }
 
-/// Skills that know what is set up.
+/// Skills that use the configured domains and tools.
 async fn with_toolbox(context: &Context, name: Name, text: &str) -> Result<Json, Failure> {
     let chat = chat::chat_service(context).await?;
     let caller = crate::toolbox::caller(context);

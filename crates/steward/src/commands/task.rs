@@ -1,4 +1,4 @@
-//! `steward task`: what tasks there are and what they did.
+//! `steward task`: tasks and their steps.
 
 use super::Context;
 use crate::error::Failure;
@@ -15,46 +15,45 @@ use steward_store::{Error, Page, TaskFilter};
 pub(crate) enum Task {
     /// List tasks, newest first.
     List {
-        /// Only those in this state.
+        /// Only those with this status.
         #[arg(long)]
         status: Option<Status>,
-        /// At most so many.
+        /// Maximum number.
         #[arg(long, default_value_t = 50)]
         limit: u32,
     },
-    /// Show a task: what it was to do and what came of it.
+    /// Show a task: its description and its result.
     Show {
-        /// Which.
+        /// The task.
         id: TaskId,
-        /// The state of the run after so many of its events instead.
+        /// Show the state of the run after this many events instead.
         #[arg(long)]
         step: Option<usize>,
     },
-    /// Follow a run as it goes, wherever it runs.
+    /// Follow a run, on whichever worker it runs.
     Watch {
-        /// Which.
+        /// The task.
         id: TaskId,
-        /// Stay while it waits for a person.
+        /// Keep following while it waits for a person.
         #[arg(long)]
         follow: bool,
     },
-    /// Do a run again against what was recorded: nothing is called. Tells the first step that goes
-    /// another way.
+    /// Replay a run from its journal without calling anything. Reports the first step that differs.
     Replay {
-        /// Which.
+        /// The task.
         id: TaskId,
-        /// Another workflow or agent than the one it was started with: its name, or a file.
+        /// A workflow or agent other than the original: its name, or a file.
         #[arg(long, value_name = "NAME")]
         with: Option<String>,
     },
-    /// Show what a task did, step by step, out of its journal.
+    /// Show the steps of a task, from its journal.
     Trace {
-        /// Which.
+        /// The task.
         id: TaskId,
     },
-    /// Go on with a run of a workflow or an agent that was interrupted.
+    /// Resume an interrupted run of a workflow or an agent.
     Resume {
-        /// Which.
+        /// The task.
         id: TaskId,
     },
     /// Send a run the signal that one of its nodes waits for.
@@ -72,20 +71,20 @@ pub(crate) enum Task {
     },
     /// Call a run off.
     Cancel {
-        /// Which.
+        /// The task.
         id: TaskId,
     },
-    /// Begin another run with the first events of one.
+    /// Start a new run with the first events of another.
     Fork {
-        /// Which.
+        /// The task.
         id: TaskId,
-        /// How many events to take over.
+        /// The number of events to copy.
         #[arg(long)]
         steps: usize,
     },
     /// Write task.json, checkpoint_NNN.json and trace.json into tasks/ID below a folder.
     Export {
-        /// Which.
+        /// The task.
         id: TaskId,
         /// The folder.
         #[arg(long, default_value = ".", value_name = "FOLDER")]
@@ -133,7 +132,7 @@ pub(super) async fn run(context: &Context, task: Task) -> Result<(), Failure> {
     }
 }
 
-/// Takes a stored run up again.
+/// Resumes a stored run.
 async fn take_up(context: &Context, task: &Task) -> Result<(), Failure> {
     let (runner, toolbox) = super::run::runner(context).await?;
     let watch = Some(super::run::watch());
@@ -245,7 +244,7 @@ async fn print_trace(context: &Context, id: TaskId) -> Result<(), Failure> {
             StepLevel::Warning => Tone::Warn,
             StepLevel::Error => Tone::Bad,
         };
-        // A bar as long as the step's share of the longest: where the time went, at a glance.
+        // A bar that shows the step's duration relative to the longest.
         let bar = "█".repeat((step.duration_ms * 20).div_ceil(longest) as usize);
         vec![
             format!("+{:.3} s", step.timestamp.millis_since(trace.created_at) as f64 / 1000.0),
@@ -260,7 +259,7 @@ async fn print_trace(context: &Context, id: TaskId) -> Result<(), Failure> {
     Ok(())
 }
 
-/// S2's layout: `tasks/{id}/task.json`, `checkpoint_NNN.json`, `trace.json`.
+/// Writes `tasks/{id}/task.json`, `checkpoint_NNN.json`, `trace.json`.
 async fn export(context: &Context, id: TaskId, out: &Path) -> Result<(), Failure> {
     let opened = context.open().await?;
     let task = opened.store.task(&context.scope, id).await?.ok_or_else(|| missing(id))?;

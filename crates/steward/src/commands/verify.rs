@@ -1,4 +1,4 @@
-//! `steward verify`: answers that a person vouches for, and whether they still give the same rows.
+//! `steward verify`: verified answers, and whether they still return the same rows.
 
 use super::{Context, ask};
 use crate::error::Failure;
@@ -17,52 +17,52 @@ use steward_store::Page;
   steward verify add --from TASK        what an earlier question was answered with
   steward verify run                    run all of them again; exit code 2 when one moved")]
 pub(crate) enum Verify {
-    /// Vouch for the answer to a question: it is run once and kept with its rows.
+    /// Verify the answer to a question: it is run once and stored with its rows.
     Add(Add),
     /// List verified answers, newest first.
     List,
     /// Show a verified answer.
     Show {
-        /// Which.
+        /// The verified answer.
         id: VerifiedId,
     },
-    /// Run verified answers again and say what moved.
+    /// Run verified answers again and report changes.
     Run {
         /// Only these.
         ids: Vec<VerifiedId>,
     },
-    /// Take the rows that it gives now as those that it is to give.
+    /// Accept the current rows as the expected ones.
     Accept {
-        /// Which.
+        /// The verified answer.
         id: VerifiedId,
     },
-    /// Take back that somebody vouches for it.
+    /// Withdraw a verification.
     Remove {
-        /// Which.
+        /// The verified answer.
         id: VerifiedId,
     },
-    /// List what people said of answers and nobody has looked at.
+    /// List feedback that has not been reviewed.
     Candidates,
-    /// List questions that were not answered or badly, grouped by meaning, with what would help.
+    /// List questions without a good answer, grouped by meaning, with what would help.
     Gaps,
-    /// Give a verified answer other words, with the same particulars.
+    /// Add a paraphrase to a verified answer, with the same values.
     Also {
-        /// Which.
+        /// The verified answer.
         id: VerifiedId,
-        /// The words.
+        /// The paraphrase.
         question: String,
     },
-    /// Say what you think of an answer.
+    /// Rate an answer.
     Rate {
         /// The task of the answer.
         task: TaskId,
-        /// It was wrong; without this it was right.
+        /// Rate it as wrong; without this it is rated as right.
         #[arg(long)]
         wrong: bool,
-        /// The SQL that would have been right.
+        /// The correct SQL.
         #[arg(long)]
         sql: Option<String>,
-        /// In your words.
+        /// A comment.
         #[arg(long, default_value = "")]
         comment: String,
     },
@@ -76,16 +76,16 @@ pub(crate) struct Add {
     /// A file, a folder, a pattern or a database address; repeat it for several.
     #[arg(long, short, value_name = "SOURCE")]
     data: Vec<String>,
-    /// The SELECT statement that answers it. Without it, what the question is read as.
+    /// The SELECT statement that answers it; derived from the question by default.
     #[arg(long)]
     sql: Option<String>,
-    /// The task of an earlier answer that is vouched for.
+    /// The task of an earlier answer to verify.
     #[arg(long, value_name = "TASK", conflicts_with = "question")]
     from: Option<TaskId>,
-    /// The same question in other words, with the same particulars; repeat it for several.
+    /// A paraphrase of the question, with the same values; repeat it for several.
     #[arg(long, value_name = "QUESTION")]
     also: Vec<String>,
-    /// A word for others.
+    /// A note.
     #[arg(long, default_value = "")]
     note: String,
 }
@@ -197,7 +197,7 @@ pub(super) async fn run(context: &Context, command: Verify) -> Result<(), Failur
     Ok(())
 }
 
-/// Prints what was not answered, and the command that would help.
+/// Prints unanswered questions, and the command that would help.
 fn gaps(groups: &[GapGroup]) {
     for group in groups {
         let count = group.questions.len();

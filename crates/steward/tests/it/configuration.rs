@@ -1,4 +1,4 @@
-//! Setting up, checking, and everything that can be wrong with a home.
+//! Setting up, checking, and configuration errors.
 
 use crate::Bench;
 use std::fs;
@@ -105,7 +105,7 @@ fn a_broken_home_is_explained_and_left_as_it_is() {
     bench.fails("task list --home file/inside", 4, "CLI002");
 }
 
-/// Root may write anywhere, so the program runs as nobody when the tests run as root.
+/// Root may write anywhere, so the program runs as user `nobody` when the tests run as root.
 #[test]
 fn a_read_only_home_is_named_and_nothing_is_lost() {
     let bench = Bench::new();
@@ -128,7 +128,7 @@ fn a_read_only_home_is_named_and_nothing_is_lost() {
     walk(0o555, 0o555);
     let as_nobody = ["--reuid", "65534", "--regid", "65534", "--clear-groups"];
     let mut command = assert_cmd::Command::new("setpriv");
-    // The key is read by its owner alone, whoever that is.
+    // The key is readable only by its owner.
     let key = bench.home().join("keys/journal.key");
     fs::set_permissions(&key, fs::Permissions::from_mode(0o400)).unwrap();
     if std::os::unix::fs::chown(&key, Some(65534), Some(65534)).is_ok() {

@@ -1,4 +1,4 @@
-//! The home: who may read it, what is left behind, where a restored one points.
+//! The home: file permissions, leftovers, and the store of a restored home.
 
 use crate::Bench;
 use std::fs;
@@ -26,7 +26,7 @@ fn what_is_written_is_for_its_owner_alone() {
             }
         }
     }
-    // A home that was open to others before is closed.
+    // A home that other users could read is made private.
     fs::set_permissions(bench.home().join("state.db"), fs::Permissions::from_mode(0o644)).unwrap();
     fs::set_permissions(bench.home(), fs::Permissions::from_mode(0o755)).unwrap();
     bench.ok("task list");

@@ -1,5 +1,5 @@
-//! Forty ways to change a home behind Steward's back, each found by `audit verify --deep`: with
-//! what is kept outside of the store, and without it where that can be.
+//! Forty ways to tamper with a home, each detected by `audit verify --deep`: with the head kept
+//! outside the store, and without it where possible.
 
 use crate::{Bench, run};
 use serde_json::json;
@@ -15,15 +15,15 @@ use steward_store::conformance::samples::draft;
 use steward_store::sqlite::SqliteStore;
 use steward_store::{Commit, Scope, Store as _, StoreOptions};
 
-/// How something is changed.
+/// The method of tampering.
 enum How {
-    /// By statements; each must touch something.
+    /// SQL statements; each must change something.
     Sql(&'static str),
-    /// By hand.
+    /// Code.
     Hand(fn(&Bench)),
 }
 
-/// Whether it can be found without what is kept outside of the store.
+/// Whether it is detected without the head kept outside the store.
 #[derive(PartialEq)]
 enum Needs {
     Nothing,
@@ -125,8 +125,7 @@ fn gone(bench: &Bench) {
     }
 }
 
-/// Puts the older copy back; with `grow` another history is written onto it until it is as long as
-/// it was.
+/// Restores the older copy; with `grow` another history is appended until it has the same length.
 fn put_back(bench: &Bench, grow: bool) {
     gone(bench);
     fs::copy(bench.home().join("older.db"), bench.home().join("state.db")).unwrap();
@@ -145,7 +144,7 @@ fn put_back(bench: &Bench, grow: bool) {
     });
 }
 
-/// A clock that is a year late.
+/// A clock that is a year behind.
 struct Late(steward_journal::clock::SystemClock);
 
 impl Clock for Late {
@@ -207,7 +206,7 @@ fn every_kind_of_tampering_is_found() {
     };
     ask(&["ask", "total amount by city", "--data", "sales.csv"]);
     whole.ok("audit head");
-    // One file, without its log.
+    // One file, without its write-ahead log.
     fs::copy(whole.home().join("state.db"), whole.home().join("older.db")).unwrap();
     ask(&["ask", "total amount", "--conversation", "last"]);
     let told = whole.json("audit verify --deep");
@@ -247,7 +246,7 @@ fn every_kind_of_tampering_is_found() {
     whole.ok("audit verify --deep");
 }
 
-/// Nothing of a home is written when it is verified from a copy.
+/// Verifying from a copy writes nothing to the home.
 #[test]
 fn media_that_cannot_be_written_are_verified() {
     let bench = Bench::new();
@@ -267,7 +266,7 @@ fn media_that_cannot_be_written_are_verified() {
     assert_eq!(before, listed());
 }
 
-/// What deletes and erases on purpose is no tampering.
+/// Deletion and erasure on purpose are not tampering.
 #[test]
 fn what_was_deleted_on_purpose_is_accounted_for() {
     let bench = Bench::new();

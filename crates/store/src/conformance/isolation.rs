@@ -1,4 +1,4 @@
-//! Two users in one store: neither sees or touches what is the other's.
+//! Two users in one store: neither can read or change the other's rows.
 
 use super::samples::*;
 use crate::audit::{export, prove};
@@ -11,7 +11,7 @@ use std::sync::Arc;
 use steward_domain::*;
 use steward_journal::note::NoteSigner;
 
-/// Everything a user can have, under ids to ask for.
+/// One row of each kind of a user, with their ids.
 pub struct UserFixture {
     pub user: UserId,
     conversation: ConversationId,
@@ -64,7 +64,7 @@ pub async fn settle(store: &dyn Store) -> UserFixture {
     }
 }
 
-/// How many rows each query of the interface shows of these belongings to this scope.
+/// The number of rows of this fixture that each query of the interface returns in this scope.
 pub async fn visible(store: &dyn Store, scope: &Scope, of: &UserFixture) -> Vec<(&'static str, usize)> {
     let page = Page::first(100);
     let belongs = |user: &UserId| *user == of.user;

@@ -1,4 +1,4 @@
-//! Decisions over gates. The compare-and-swap is the statement itself: it changes one row or the
+//! Decisions on gates. The statement itself is the compare-and-swap: it changes one row, or the
 //! commit is refused.
 
 use super::connection::Tx;

@@ -72,7 +72,7 @@ pub(super) async fn set_status(
     status: ConversationStatus,
     at: Timestamp,
 ) -> Result<()> {
-    // Locked, so that of two changes the second sees what the first left.
+    // Locked, so that the second of two concurrent changes sees the result of the first.
     sqlx::query("SELECT FROM conversation WHERE id = $1 FOR UPDATE").bind(id.0).execute(&mut **tx).await?;
     let known = one(tx, id).await?.filter(|known| known.user_id == *owner);
     let changed = known
@@ -93,7 +93,7 @@ pub(super) async fn set_status(
     Ok(())
 }
 
-/// Takes away what a deleted conversation held: messages, entities, and the payloads of its chain.
+/// Deletes the contents of a conversation: messages, entities, and the payloads of its chain.
 pub(super) async fn empty(tx: &mut Tx, id: ConversationId, at: Timestamp) -> Result<()> {
     sqlx::query("DELETE FROM conversation_message WHERE conversation_id = $1")
         .bind(id.0)
@@ -144,7 +144,7 @@ pub(super) async fn append_message(
     owner: &UserId,
     message: NewMessage,
 ) -> Result<(MessageId, u64)> {
-    // The lock orders concurrent appends; what the user may not see is not there.
+    // The lock orders concurrent appends; conversations that the user may not see are not found.
     let status: Option<String> =
         sqlx::query_scalar("SELECT status FROM conversation WHERE id = $1 AND user_id = $2 FOR UPDATE")
             .bind(message.conversation_id.0)

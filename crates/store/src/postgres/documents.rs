@@ -1,4 +1,5 @@
-//! What is written and read as a whole: tasks, requests, plans, checkpoints, sessions, artifacts.
+//! Entities that are written and read as whole documents: tasks, requests, plans, checkpoints,
+//! sessions, artifacts.
 
 use super::changes::touched;
 use super::connection::Tx;
@@ -20,7 +21,7 @@ struct Document<'a> {
     body: String,
 }
 
-/// Writes a document of a task; `column` is the one that its table has beside the shared ones.
+/// Writes a document of a task; `column` is the additional column of its table.
 async fn put<'q, C>(tx: &mut Tx, sql: &'static str, document: Document<'q>, column: C) -> Result<()>
 where
     C: 'q + sqlx::Encode<'q, sqlx::Postgres> + sqlx::Type<sqlx::Postgres>,
@@ -137,7 +138,7 @@ pub(super) async fn put_artifact(tx: &mut Tx, owner: &UserId, artifact: &Valid<A
     put(tx, sql, document, artifact.content_ref.clone()).await
 }
 
-/// The document a statement finds by id.
+/// Finds a document by id.
 pub(super) async fn one<T: Check + DeserializeOwned>(
     tx: &mut Tx,
     sql: &'static str,
@@ -147,7 +148,7 @@ pub(super) async fn one<T: Check + DeserializeOwned>(
     body.map(|body| from_json(&body)).transpose()
 }
 
-/// The documents a statement finds by task.
+/// Finds documents by task.
 pub(super) async fn all<T: Check + DeserializeOwned>(
     tx: &mut Tx,
     sql: &'static str,
@@ -170,7 +171,7 @@ pub(super) async fn tasks(tx: &mut Tx, filter: &TaskFilter, page: Page) -> Resul
     bodies.iter().map(|body| from_json(body)).collect()
 }
 
-/// The tasks that ended before a moment.
+/// The tasks that ended before a time.
 pub(super) async fn ended(tx: &mut Tx, before: Timestamp) -> Result<Vec<Valid<Task>>> {
     let bodies: Vec<String> =
         sqlx::query_scalar("SELECT body FROM task WHERE ended_at < $1 ORDER BY ended_at, id")

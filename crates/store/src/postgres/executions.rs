@@ -1,4 +1,4 @@
-//! Runs of agents and calls of tools.
+//! Agent runs and tool calls.
 
 use super::connection::Tx;
 use super::conversations::{self, structure, time};

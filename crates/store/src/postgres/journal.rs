@@ -1,5 +1,5 @@
-//! The journal's tables. Entries are appended to their chain at once and taken into the Merkle log
-//! soon after, by whichever replica holds the log's lock: so that appends of different tasks never
+//! The tables of the journal. Entries are appended to their chain at once. The replica that holds
+//! the log's lock adds them to the Merkle log soon after, so that appends of different tasks never
 //! wait for each other.
 
 use super::connection::{Database, Tx};
@@ -21,10 +21,10 @@ use steward_journal::{ChainTip, Hash, Prepared, Sealed, seal};
 use tokio::sync::Notify;
 use uuid::Uuid;
 
-/// Held while entries are taken into the log.
+/// Advisory lock, held while entries are added to the log.
 const LOG_LOCK: i64 = 0x7374_6577_6172_6402;
 
-/// Entries taken in at once.
+/// Entries added at once.
 const BATCH: i64 = 10_000;
 
 fn hash(bytes: &[u8]) -> Result<Hash> {
@@ -35,7 +35,7 @@ pub(super) async fn check_key(db: &Database, signer: &NoteSigner) -> Result<()> 
     stored_edge(&mut db.begin(&Scope::System).await?, signer).await.map(drop)
 }
 
-/// Seals drafts onto a chain and writes them. The chain's row is locked, so that one chain has one
+/// Seals drafts onto a chain and writes them. The chain's row is locked, so that a chain has one
 /// writer at a time.
 pub(super) async fn append(
     tx: &mut Tx,
@@ -80,7 +80,7 @@ pub(super) async fn append(
     Ok(sealed)
 }
 
-/// The end of a chain that belongs to the owner, locked; a new chain begins empty.
+/// The end of a chain of this owner, locked; a new chain is empty.
 async fn lock_chain(tx: &mut Tx, owner: &UserId, chain: ChainId) -> Result<ChainTip> {
     const SELECT: &str =
         "SELECT request_id, entries, hash, digest, user_id FROM chain WHERE request_id = $1 FOR UPDATE";
@@ -94,7 +94,7 @@ async fn lock_chain(tx: &mut Tx, owner: &UserId, chain: ChainId) -> Result<Chain
             .await?;
         found = sqlx::query(SELECT).bind(chain.0).fetch_optional(&mut **tx).await?;
     }
-    // A chain that cannot be seen after that is somebody else's.
+    // A chain that is not visible at this point belongs to another user.
     let row = found.ok_or(Error::OtherOwner)?;
     if row.try_get::<&str, _>(4)? == owner.as_str() { row_tip(&row) } else { Err(Error::OtherOwner) }
 }
@@ -129,18 +129,16 @@ async fn insert_entries(tx: &mut Tx, owner: &UserId, entries: &[Sealed]) -> Resu
     Ok(())
 }
 
-/// Takes entries into the log whenever some were committed, and now and then for those of replicas
-/// that died.
+/// Adds entries to the log after each commit, and periodically for entries of replicas that died.
 pub(super) async fn integrate_forever(db: Database, options: StoreOptions, committed: Arc<Notify>) {
     loop {
         let _woken_or_due = tokio::time::timeout(Duration::from_secs(5), committed.notified()).await;
-        // A failure here loses nothing: the entries stay where they are until the next round or the
-        // next `head`.
+        // A failure loses nothing: the entries wait for the next round or the next `head`.
         let _tried = integrate(&db, &options).await;
     }
 }
 
-/// Gives every waiting entry its place in the log and signs the new head, all in one transaction.
+/// Gives every waiting entry its index in the log and signs the new head, in one transaction.
 pub(super) async fn integrate(db: &Database, options: &StoreOptions) -> Result<()> {
     loop {
         let mut tx = db.begin(&Scope::System).await?;
@@ -176,7 +174,7 @@ pub(super) async fn integrate(db: &Database, options: &StoreOptions) -> Result<(
     }
 }
 
-/// The edge of the log, which must be one that our key may continue.
+/// The edge of the log, if our key signed it.
 async fn stored_edge(tx: &mut Tx, signer: &NoteSigner) -> Result<Edge> {
     let Some(row) = sqlx::query("SELECT size, peaks, vkey FROM log_head").fetch_optional(&mut **tx).await?
     else {

@@ -123,7 +123,7 @@ pub(super) async fn nearest(
     meaning: &[f32],
     limit: u32,
 ) -> Result<Vec<Nearest<Valid<Recipe>>>> {
-    // One schema has few recipes: an exact scan of them needs no index.
+    // A schema has few recipes, so an exact scan needs no index.
     sqlx::query(select_recipe!(
         ", CASE WHEN vector_dims(intent_embedding) = $4 THEN intent_embedding <=> $2 END AS distance",
         "schema_fingerprint = $1 AND vector_dims(intent_embedding) = $4 ORDER BY distance, success_count \

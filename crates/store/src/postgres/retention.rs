@@ -126,7 +126,7 @@ async fn archive(
     Ok(())
 }
 
-/// Executions and invocations are summed up by day before they go.
+/// Executions and invocations are aggregated by day before they are deleted.
 async fn executions(
     tx: &mut Tx,
     policy: &RetentionPolicy,

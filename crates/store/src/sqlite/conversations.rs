@@ -75,7 +75,7 @@ pub(super) fn set_status(
     Ok(())
 }
 
-/// Takes away what a deleted conversation held: messages, entities, and the payloads of its chain.
+/// Deletes the contents of a conversation: messages, entities, and the payloads of its chain.
 pub(super) fn empty(db: &Connection, id: ConversationId, at: Timestamp) -> Result<()> {
     db.prepare_cached("DELETE FROM conversation_message WHERE conversation_id = ?1")?.execute([id.0])?;
     db.prepare_cached("DELETE FROM conversation_entity WHERE conversation_id = ?1")?.execute([id.0])?;
@@ -98,8 +98,8 @@ pub(super) fn list(
     filter: &ConversationFilter,
     page: Page,
 ) -> Result<Vec<Valid<Conversation>>> {
-    // Two statements rather than one with a choice inside: the user's must be able to use the
-    // user's index.
+    // Two statements instead of one with a condition inside: the user's query must be able to use
+    // the index on the user.
     let whose = if scope.user().is_some() { "user_id = ?1" } else { "?1 IS NULL" };
     db.prepare_cached(&format!(
         "SELECT {CONVERSATION} FROM conversation WHERE {whose} AND (?2 IS NULL OR status = ?2) AND (?3 IS \

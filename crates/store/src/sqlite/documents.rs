@@ -1,4 +1,5 @@
-//! What is written and read as a whole: tasks, requests, plans, checkpoints, sessions, artifacts.
+//! Entities that are written and read as whole documents: tasks, requests, plans, checkpoints,
+//! sessions, artifacts.
 
 use super::changes::touched;
 use super::journal::user;
@@ -133,7 +134,7 @@ pub(super) fn one<T: Check + DeserializeOwned>(
         .transpose()
 }
 
-/// The documents of a task in the order they were made.
+/// The documents of a task in order of creation.
 pub(super) fn of_task<T: Check + DeserializeOwned>(
     db: &Connection,
     scope: &Scope,
@@ -168,7 +169,7 @@ pub(super) fn tasks(
     .collect()
 }
 
-/// The tasks that ended before a moment.
+/// The tasks that ended before a time.
 pub(super) fn ended(db: &Connection, before: Timestamp) -> Result<Vec<Valid<Task>>> {
     db.prepare_cached("SELECT body FROM task WHERE ended_at < ?1 ORDER BY ended_at, id")?
         .query_map([before.micros()], |row| row.get::<_, String>(0))?

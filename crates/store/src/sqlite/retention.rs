@@ -110,7 +110,7 @@ fn archive(
     Ok(())
 }
 
-/// Executions and invocations are summed up by day before they go.
+/// Executions and invocations are aggregated by day before they are deleted.
 fn executions(
     db: &Connection,
     policy: &RetentionPolicy,

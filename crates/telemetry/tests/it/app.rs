@@ -1,4 +1,4 @@
-//! A gateway with two tools, and a model behind a socket that says what it is told to say.
+//! A gateway with two tools, and a fake model server with fixed answers.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
-/// Repeats what it is given, or fails with it.
+/// Returns its input, or fails with it.
 struct Echo {
     fails: bool,
 }
@@ -71,7 +71,7 @@ fn tool(name: &str, number: u8, fails: bool) -> Registered {
     }
 }
 
-/// `crm.find` repeats, `crm.break` fails.
+/// `crm.find` returns its input, `crm.break` fails.
 pub(crate) fn gateway() -> ToolGateway {
     let registry = Registry::new(vec![tool("crm.find", 1, false), tool("crm.break", 2, true)]);
     let (clock, random) = (Arc::new(SystemClock::default()), Arc::new(SystemRandom));

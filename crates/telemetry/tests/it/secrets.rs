@@ -1,5 +1,5 @@
-//! What was said stays here: prompts, arguments, results, error texts and keys are in nothing that
-//! is exported.
+//! No content leaves the process: prompts, arguments, results, error texts and keys are not
+//! exported.
 
 use std::time::Duration;
 
@@ -42,7 +42,7 @@ fn nothing_that_was_said_is_exported() {
         gateway.call(&request("crm.find", json!({ "n": SECRET }))).await.unwrap_err();
         gateway.call(&request(SECRET, json!({}))).await.unwrap_err();
 
-        // Somebody's mistake: fields that nobody agreed on, and words inside of a span.
+        // A mistake in the instrumentation: unknown fields, and content inside a span.
         let span = tracing::info_span!(
             target: "steward_runtime", "execute_tool",
             gen_ai.operation.name = "execute_tool",
@@ -52,7 +52,7 @@ fn nothing_that_was_said_is_exported() {
             anything = SECRET,
         );
         span.in_scope(|| tracing::error!(said = SECRET, "{SECRET}"));
-        // Spans of other crates may hold anything.
+        // Spans of other crates may contain anything.
         let _other = tracing::info_span!(target: "rmcp::service", "call", gen_ai.tool.name = SECRET);
     });
     let text = telemetry.metrics().unwrap().render();
@@ -61,7 +61,7 @@ fn nothing_that_was_said_is_exported() {
         assert!(!holds(&body, "hunter2"), "{}", String::from_utf8_lossy(&body));
     }
     assert!(!text.contains("hunter2"), "{text}");
-    // The search can find something.
+    // Check that the search works.
     assert!(receiver.requests().iter().any(|(_, body)| holds(body, "crm.find")));
     assert_eq!(receiver.spans().len(), 8);
 }

@@ -184,7 +184,8 @@ impl ChatService {
             Program::from_definition(definition).map_err(|problems| Error::Program(problems.to_string()))?;
         let user = asked.opened.turn.caller.user.clone();
         let (runner, text) = (asked.model.runner.clone(), text.to_owned());
-        let context = RunContext { conversation: Some(asked.opened.memory.id), data: Vec::new() };
+        let context =
+            RunContext { conversation: Some(asked.opened.memory.id), data: Vec::new(), client: None };
         self.watched(asked.model, asked.opened, None, None, watch, stop, |run_watch| async move {
             runner.run_in_conversation(&user, program, text, Vec::new(), context, run_watch).await
         })
