@@ -12,7 +12,7 @@ use std::time::Duration;
 /// Looks at what is left: a run waits for its timer, so the first looks come too early.
 const LOOKS: u32 = 60;
 
-/// What came of it.
+/// The outcome.
 pub(super) struct Report {
     pub(super) kills: u32,
     pub(super) runs: u64,
@@ -20,7 +20,9 @@ pub(super) struct Report {
 }
 
 fn define(home: &Path) -> Result<()> {
-    let put = |n: &str, place: Value| json!({ "type": "tool", "tool": "ledger.put_keyed", "arguments": { "n": n, "place": place } });
+    let put = json!({
+        "type": "tool", "tool": "ledger.put_keyed", "arguments": { "n": "${input.n}", "place": 9 },
+    });
     let waits = json!({
         "name": "waits", "entry_point": "each",
         "inputs": { "type": "object", "required": ["n"], "properties": { "n": { "type": "integer" } } },
@@ -33,12 +35,12 @@ fn define(home: &Path) -> Result<()> {
             "result": { "type": "transform", "value": { "n": "${nodes.go.output.n}" } },
         },
         "edges": [
-            { "from": "each", "to": "rest" }, { "from": "rest", "to": "child" }, { "from": "child", "to": "go" },
-            { "from": "go", "to": "result" },
+            { "from": "each", "to": "rest" }, { "from": "rest", "to": "child" },
+            { "from": "child", "to": "go" }, { "from": "go", "to": "result" },
         ],
     });
     let below = json!({
-        "name": "below", "entry_point": "put", "nodes": { "put": put("${input.n}", json!(9)) },
+        "name": "below", "entry_point": "put", "nodes": { "put": put },
     });
     std::fs::write(home.join("workflows/waits.json"), waits.to_string())?;
     std::fs::write(home.join("workflows/below.json"), below.to_string())?;

@@ -148,7 +148,7 @@ async fn an_approval_goes_to_the_next_role_and_expires_at_last() {
     let done = runner.decide(&Scope::System, ran.task, agreed, None).await.unwrap();
     assert!(matches!(done.standing, RunStatus::Completed(_)), "{:?}", done.standing);
     assert_eq!(office.sent().len(), 1, "paid once");
-    // Nobody answers: the run goes the way of its on_error.
+    // There is no answer: the run goes the way of its on_error.
     let ran = office.start("refund_escalation", input.clone()).await;
     office.pass(3601);
     office.work().await;

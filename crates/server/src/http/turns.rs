@@ -438,6 +438,7 @@ impl AppState {
         let (outcome, answer) = match ran.standing {
             RunStatus::Completed(_) => ("answered", reply.text),
             RunStatus::Failed(why) => ("failed", why),
+            RunStatus::Rejected(why) => ("declined", format!("It was not done: {why}.")),
             RunStatus::Cancelled(by) => ("declined", format!("It was called off by {by}.")),
             RunStatus::Waiting => ("confirm", format!("It waits for a person to decide: task {}.", ran.task)),
             RunStatus::HandedOver => ("failed", "this process ends; ask again in a moment".to_owned()),
