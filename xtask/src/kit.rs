@@ -12,7 +12,7 @@ use std::process::Command;
 use std::time::Duration;
 
 /// The version of the official conformance suite.
-pub(crate) const CONFORMANCE: &str = "0.1.16";
+pub(crate) const CONFORMANCE: &str = "0.2.0-alpha.12";
 
 /// npm packages beside Node and the suite.
 const NPM: &[&str] = &[
@@ -20,6 +20,7 @@ const NPM: &[&str] = &[
     "@modelcontextprotocol/server-everything@2026.8.31",
     "@modelcontextprotocol/server-filesystem@2026.8.31",
     "@modelcontextprotocol/server-memory@2026.8.31",
+    "@modelcontextprotocol/server-sequential-thinking@2026.8.31",
     "axe-core@4.14.0",
     "emulate@0.12.2",
     "playwright-core@1.65.0",
@@ -132,6 +133,24 @@ pub(crate) fn drivers() -> Result<PathBuf> {
         let file = "libadbc_driver_sqlite.so";
         std::os::unix::fs::symlink(packages.join("adbc_driver_sqlite").join(file), folder.join(file))?;
     }
+    std::fs::write(folder.join("ready"), "")?;
+    Ok(folder)
+}
+
+/// A folder with these packages of npm, made once.
+pub(crate) fn node_packages(name: &str, packages: &[&str]) -> Result<PathBuf> {
+    let versions: String = packages.join("+").chars().filter(|c| c.is_ascii_alphanumeric()).collect();
+    let folder = cache()?.join(format!("npm-{name}-{versions}"));
+    if folder.join("ready").exists() {
+        return Ok(folder);
+    }
+    eprintln!("installing {} from npm", packages.join(" and "));
+    let _begun_before = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder)?;
+    std::fs::write(folder.join("package.json"), "{ \"private\": true }\n")?;
+    let mut install = command("npm");
+    install.args(["install", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]);
+    quietly(install.args(packages).current_dir(&folder))?;
     std::fs::write(folder.join("ready"), "")?;
     Ok(folder)
 }

@@ -11,7 +11,7 @@ use std::fmt;
 pub struct AuditEntry {
     /// The entry's id.
     pub entry_id: EntryId,
-    /// The chain: a request's (which is a task's), a conversation's, or the house's own.
+    /// The chain: a request's (which is a task's), a conversation's, or the system's own.
     pub request_id: ChainId,
     /// Its place in the chain, from 1, without gaps.
     pub sequence_number: Sequence,

@@ -240,7 +240,7 @@ impl Definition {
         found
     }
 
-    /// The same house with one of its agents as what runs: how a sub-agent's task is compiled.
+    /// The same definitions with one of its agents as what runs: how a sub-agent's task is compiled.
     #[must_use]
     pub fn for_agent(&self, name: &AgentName, limits: Limits) -> Option<Self> {
         let root = Root::Agent(self.agents.get(name)?.clone());

@@ -21,7 +21,8 @@ pub enum Error {
     #[error("{0}")]
     Configuration(steward_tools::config::Problems),
     #[error(
-        "no call waits under {0}: it was decided already, its time ran out, or there is none. `steward approvals list` shows what waits"
+        "no call waits under {0}: it was decided already, its time ran out, or there is none. `steward \
+            approvals list` shows what waits"
     )]
     NotWaiting(String),
     #[error("what waits under {0} is not what was shown: look at it again with `steward approvals list`")]
@@ -29,7 +30,8 @@ pub enum Error {
     #[error("the decision cannot be taken: {0}")]
     Decision(String),
     #[error(
-        "{user} may not use this Steward: {reason}. Their task is not carried on; reject what waits, or let them in again"
+        "{user} may not use this Steward: {reason}. Their task is not carried on; reject what waits, or let \
+            them in again"
     )]
     NotAdmitted { user: String, reason: String },
     #[error("{}:{line}: {problem}", file.display())]
@@ -47,7 +49,8 @@ pub enum Error {
     #[error("the run {0} waits for something that nobody does")]
     Stuck(String),
     #[error(
-        "the task {task} is being worked on by {worker}. Watch it with `steward task watch {task}`, or call it off with `steward task cancel {task}`"
+        "the task {task} is being worked on by {worker}. Watch it with `steward task watch {task}`, or call \
+            it off with `steward task cancel {task}`"
     )]
     Busy { task: String, worker: String },
     #[error("the task {task} has {steps} steps; there is no step {step}")]

@@ -20,6 +20,7 @@ mod metrics;
 mod options;
 mod otlp;
 mod span;
+mod trace_context;
 
 use std::time::Duration;
 
@@ -31,6 +32,7 @@ pub use error::{Error, Result};
 pub use metrics::Metrics;
 pub use options::{Endpoint, Headers, LogFilter, LogFormat, Options};
 pub use otlp::Delivered;
+pub use trace_context::traceparent;
 
 /// Telemetry that runs. Dropping it sends the last spans, within the time of the options.
 #[derive(Debug)]

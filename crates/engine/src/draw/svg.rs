@@ -40,8 +40,8 @@ pub(super) fn draw(program: &Program, state: Option<&State>) -> String {
     }
     let mut out = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {total_width} {total_height}\" width=\"{total_width}\" \
-         height=\"{total_height}\" font-family=\"system-ui, sans-serif\" font-size=\"13\">\n<defs><marker id=\"tip\" \
-         viewBox=\"0 0 10 10\" refX=\"9\" refY=\"5\" markerWidth=\"7\" markerHeight=\"7\" orient=\"auto-start-reverse\">\
+         height=\"{total_height}\" font-family=\"system-ui, sans-serif\" font-size=\"13\">\n<defs><marker \
+         id=\"tip\" viewBox=\"0 0 10 10\" refX=\"9\" refY=\"5\" markerWidth=\"7\" markerHeight=\"7\" orient=\"auto-start-reverse\">\
          <path d=\"M0 0L10 5L0 10z\" fill=\"#475569\"/></marker></defs>\n"
     );
     for (line, (from, to)) in lines.iter().zip(&ways) {

@@ -19,8 +19,9 @@ use serde_json::Value;
 use steward_domain::{AgentApprovals, JsonObject, Mandate, MandatedCall, Role, Sha256Hex, Taint, ToolName};
 
 /// What an agent is told of a call that waits.
-const WAITS: &str = "This call waits for a person and is not made yet. Make the other calls that the task needs and that do \
-                     not need its result; they are asked about together. When you can do no more without it, reply in words.";
+const WAITS: &str = "This call waits for a person and is not made yet. Make the other calls that the task \
+    needs and that do not need its result; they are asked about together. When you can do no more without it, \
+                     reply in words.";
 /// What stands before the results of the calls that waited.
 const DECIDED: &str = "The calls that waited were decided on. Go on, or answer:";
 

@@ -1,4 +1,4 @@
-//! A house with agents and tools, and a run that answers effects one by one.
+//! A app with agents and tools, and a run that answers effects one by one.
 
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -27,7 +27,7 @@ impl Definitions {
     /// `search` and `clock` read, `store` is keyed, `pay` counts every time, `slow` falls back to
     /// `search`.
     pub(crate) fn new() -> Self {
-        let mut house = Self::default();
+        let mut app = Self::default();
         for (name, safety, fallbacks) in [
             ("search", Idempotency::ReadOnly, &[][..]),
             ("clock", Idempotency::ReadOnly, &[]),
@@ -45,9 +45,9 @@ impl Definitions {
                 fallback_tools,
                 trusted_fields: Vec::new(),
             };
-            house.tools.insert(name, spec);
+            app.tools.insert(name, spec);
         }
-        house.with_agent(json!({ "name": "worker", "tools": ["search", "store", "pay", "slow"] }))
+        app.with_agent(json!({ "name": "worker", "tools": ["search", "store", "pay", "slow"] }))
     }
 
     pub(crate) fn with_agent(mut self, mut agent: Value) -> Self {

@@ -41,7 +41,7 @@ const TOOLS: [&str; 5] = ["search", "clock", "store", "pay", "slow"];
 
 fn program(dice: &mut Dice) -> Program {
     let patterns = [json!(["react"]), json!(["cot", "react"]), json!(["reflection"]), json!(["cot"])];
-    let house =
+    let app =
         Definitions::new().with_agent(json!({ "name": "helper", "tools": ["search"] })).with_agent(json!({
             "name": "worker", "tools": ["search", "store", "pay", "slow"], "sub_agents": ["helper"],
             "patterns": patterns[dice.below(4)], "max_iterations": 2 + dice.below(8),
@@ -56,11 +56,11 @@ fn program(dice: &mut Dice) -> Program {
         ..Settings::default()
     };
     let root = match dice.below(3) {
-        0 => Root::Agent(house.agents[&AgentName::new("worker").unwrap()].clone()),
+        0 => Root::Agent(app.agents[&AgentName::new("worker").unwrap()].clone()),
         1 => Root::Plan(plan(dice)),
         _ => Root::Workflow(workflow(dice)),
     };
-    Program::compile(root, settings, &house).unwrap_or_else(|problems| panic!("{problems}"))
+    Program::compile(root, settings, &app).unwrap_or_else(|problems| panic!("{problems}"))
 }
 
 fn plan(dice: &mut Dice) -> Plan {

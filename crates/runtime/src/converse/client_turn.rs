@@ -56,7 +56,7 @@ impl ChatService {
         };
         let understood = Understood::plain(Kind::Act, "a client brought a prompt, tools or a form");
         note(record, &opened.turn, &understood)?;
-        if let Some(new) = opened.memory.begin(self.house(), &opened.turn, &understood)? {
+        if let Some(new) = opened.memory.begin(self.app(), &opened.turn, &understood)? {
             record.change(new);
         }
         // Nothing leaves this process before what led to it is on disk.

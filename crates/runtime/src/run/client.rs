@@ -303,7 +303,7 @@ impl Runner {
             Root::Agent(agent) => Some(agent.name.to_string()),
             _ => None,
         };
-        let task = TaskId(self.house().random.uuid_v7(self.now())?);
+        let task = TaskId(self.app().random.uuid_v7(self.now())?);
         let client = (!request.is_empty()).then(|| Box::new(request));
         let context = RunContext { client, ..RunContext::default() };
         let child = Child { earlier, context, ..Child::default() };
@@ -311,7 +311,7 @@ impl Runner {
         let run_watch: Watch = Arc::new(move |event| {
             let _gone = sender.send(event);
         });
-        let mut progress = RunProgress::new(watch, &*self.house().clock, None, speaker.as_deref());
+        let mut progress = RunProgress::new(watch, &*self.app().clock, None, speaker.as_deref());
         let ran = {
             let mut running = self.begin(user.clone(), task, program.into(), input, child, Some(run_watch));
             loop {
@@ -337,7 +337,7 @@ impl Runner {
             progress.take(event);
         }
         let ran = ran?;
-        let (_, events) = history(&*self.house().store, &scope, ran.task).await?;
+        let (_, events) = history(&*self.app().store, &scope, ran.task).await?;
         let reply = match &ran.standing {
             RunStatus::Completed(Json::String(text)) => ClientReply::read(text),
             RunStatus::Completed(other) => ClientReply { text: other.to_string(), ..ClientReply::default() },

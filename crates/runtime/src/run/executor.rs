@@ -79,7 +79,7 @@ pub(crate) async fn carry_out_plan(
     watch: &(dyn Fn(ProgressEvent) + Sync),
 ) -> Result<()> {
     log.define(&program, &input)?;
-    let (clock, task) = (log.house.clock.clone(), log.task.id);
+    let (clock, task) = (log.app.clock.clone(), log.task.id);
     let started =
         Event::Started { task, input, depth: 0, untrusted: false, earlier: Vec::new(), at: clock.now() };
     let mut executor = Executor::new(effects, clock, program, task);
@@ -94,7 +94,7 @@ pub(crate) async fn carry_out_plan(
 const STRIDE: u32 = 64;
 
 pub(super) struct Executor<'a> {
-    pub(super) hands: &'a dyn EffectHandler,
+    pub(super) effects: &'a dyn EffectHandler,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) program: Arc<Program>,
     pub(super) state: State,
@@ -123,13 +123,13 @@ pub(super) struct Executor<'a> {
 
 impl<'a> Executor<'a> {
     pub(super) fn new(
-        hands: &'a dyn EffectHandler,
+        effects: &'a dyn EffectHandler,
         clock: Arc<dyn Clock>,
         program: Arc<Program>,
         task: TaskId,
     ) -> Self {
         Self {
-            hands,
+            effects,
             clock,
             state: State::new(&program),
             program,
@@ -214,7 +214,7 @@ impl<'a> Executor<'a> {
         if let Some(log) = &mut self.log {
             log.event(&event)?;
             // Who watches stands outside: they see what is on disk.
-            if self.watch.is_some() || log.pen.is_full() {
+            if self.watch.is_some() || log.journal_writer.is_full() {
                 self.save().await?;
             }
         }
@@ -238,9 +238,9 @@ impl<'a> Executor<'a> {
             return;
         }
         let (id, work) = match effect {
-            Effect::CallTool { id, .. } => (id, self.hands.call_tool(effect)),
-            Effect::CallModel { id, .. } => (id, self.hands.ask_model(&self.program, &self.state, id)),
-            Effect::StartSub { id, .. } => (id, self.hands.start_sub(&self.program, effect)),
+            Effect::CallTool { id, .. } => (id, self.effects.call_tool(effect)),
+            Effect::CallModel { id, .. } => (id, self.effects.ask_model(&self.program, &self.state, id)),
+            Effect::StartSub { id, .. } => (id, self.effects.start_sub(&self.program, effect)),
             Effect::StartTimer { id, at } => (id, self.timer(id, at)),
             Effect::AskHuman { id, .. } => {
                 self.questions.insert(id, effect);
@@ -337,7 +337,7 @@ impl<'a> Executor<'a> {
                 biased;
                 () = beat => {
                     self.renew().await?;
-                    if let Some(reason) = self.hands.refusal() {
+                    if let Some(reason) = self.effects.refusal() {
                         self.ready.push_back(EffectOutcome::Happened(Event::Refused { reason, at: self.clock.now() }));
                         return Ok(());
                     }
@@ -367,7 +367,9 @@ impl<'a> Executor<'a> {
 
     async fn renew(&self) -> Result<()> {
         match (&self.held, &self.log) {
-            (Some((holder, _)), Some(log)) => Ok(log.pen.renew(holder.until(self.clock.now())).await?),
+            (Some((holder, _)), Some(log)) => {
+                Ok(log.journal_writer.renew(holder.until(self.clock.now())).await?)
+            }
             _ => Ok(()),
         }
     }
@@ -392,8 +394,8 @@ impl<'a> Executor<'a> {
     /// Writes everything that was noted.
     async fn save(&self) -> Result<()> {
         match (&self.log, self.ending) {
-            (Some(log), TaskEnding::Here) => Ok(log.pen.flush().await?),
-            (Some(log), TaskEnding::Elsewhere) => Ok(log.pen.write().await?),
+            (Some(log), TaskEnding::Here) => Ok(log.journal_writer.flush().await?),
+            (Some(log), TaskEnding::Elsewhere) => Ok(log.journal_writer.write().await?),
             (None, _) => Ok(()),
         }
     }

@@ -123,8 +123,8 @@ pub struct Decided {
 impl Runner {
     /// Over a toolbox, with models by name and the definitions of a home.
     pub fn new(toolbox: Arc<Toolbox>, models: Arc<Models>, home: PathBuf) -> Result<Self> {
-        let house = toolbox.house();
-        let id = house.random.uuid_v7(house.clock.now())?.simple().to_string();
+        let app = toolbox.app();
+        let id = app.random.uuid_v7(app.clock.now())?.simple().to_string();
         let holder = LeaseHolder::of_this_process(&id, LEASE)?;
         Ok(Self { toolbox, models, home, holder, stop: CancellationToken::new() })
     }
@@ -156,12 +156,12 @@ impl Runner {
         self
     }
 
-    pub(crate) fn house(&self) -> &AppContext {
-        self.toolbox.house()
+    pub(crate) fn app(&self) -> &AppContext {
+        self.toolbox.app()
     }
 
     pub(crate) fn now(&self) -> Timestamp {
-        self.house().clock.now()
+        self.app().clock.now()
     }
 
     /// The model of an agent: one of the settings, the built-in one, or an OpenAI-compatible
@@ -215,7 +215,7 @@ impl Runner {
         watch: Option<Watch>,
     ) -> Result<Ran> {
         self.toolbox.callers().now(user)?;
-        let task = TaskId(self.house().random.uuid_v7(self.now())?);
+        let task = TaskId(self.app().random.uuid_v7(self.now())?);
         self.begin(user.clone(), task, program.into(), input, Child::default(), watch).await
     }
 
@@ -231,7 +231,7 @@ impl Runner {
         watch: Watch,
     ) -> Result<Ran> {
         self.toolbox.callers().now(user)?;
-        let task = TaskId(self.house().random.uuid_v7(self.now())?);
+        let task = TaskId(self.app().random.uuid_v7(self.now())?);
         let child = Child { earlier, context, ..Child::default() };
         self.begin(user.clone(), task, program.into(), Json::String(said), child, Some(watch)).await
     }
@@ -240,17 +240,18 @@ impl Runner {
     pub async fn submit(&self, user: &UserId, name: &str, input: &Json) -> Result<TaskId> {
         self.toolbox.callers().now(user)?;
         let program = self.program(name).await?;
-        let id = TaskId(self.house().random.uuid_v7(self.now())?);
+        let id = TaskId(self.app().random.uuid_v7(self.now())?);
         let title = Description::new(program.definition().root.title())?;
         let task = Task {
             status: TaskStatus::Pending,
             started_at: None,
             ..Task::running(id, user.clone(), title, agent_of(&program)?, self.now())
         };
-        let pen = Arc::new(JournalWriter::new(self.house().store.clone(), user.clone(), id.into(), None));
-        let mut log = self.log(pen, task.validate()?, 0, &program)?;
+        let journal_writer =
+            Arc::new(JournalWriter::new(self.app().store.clone(), user.clone(), id.into(), None));
+        let mut log = self.log(journal_writer, task.validate()?, 0, &program)?;
         log.begin(&program, input, &Child::default(), None)?;
-        log.pen.flush().await?;
+        log.journal_writer.flush().await?;
         Ok(id)
     }
 
@@ -268,40 +269,47 @@ impl Runner {
 
     fn log(
         &self,
-        pen: Arc<JournalWriter>,
+        journal_writer: Arc<JournalWriter>,
         task: Valid<Task>,
         sequence: u64,
         program: &Program,
     ) -> Result<Log> {
-        Ok(Log { house: self.house().clone(), pen, task, sequence, agent: agent_of(program)? })
+        Ok(Log { app: self.app().clone(), journal_writer, task, sequence, agent: agent_of(program)? })
     }
 
-    fn pen(&self, user: UserId, task: TaskId, lease: Option<Lease>) -> Arc<JournalWriter> {
-        let pen = Arc::new(JournalWriter::new(self.house().store.clone(), user, task.into(), lease));
-        self.toolbox.pens().put(&pen);
-        pen
+    fn journal_writer(&self, user: UserId, task: TaskId, lease: Option<Lease>) -> Arc<JournalWriter> {
+        let journal_writer = Arc::new(JournalWriter::new(self.app().store.clone(), user, task.into(), lease));
+        self.toolbox.journal_writers().put(&journal_writer);
+        journal_writer
     }
 
-    fn hands(
+    fn effect_handler(
         &self,
         user: UserId,
         task: TaskId,
-        pen: &Arc<JournalWriter>,
+        journal_writer: &Arc<JournalWriter>,
         watch: Option<Watch>,
         context: RunContext,
     ) -> TaskEffectHandler {
         let context = Arc::new(context);
-        TaskEffectHandler { runner: self.clone(), task, user, pen: pen.clone(), watch, context }
+        TaskEffectHandler {
+            runner: self.clone(),
+            task,
+            user,
+            journal_writer: journal_writer.clone(),
+            watch,
+            context,
+        }
     }
 
     fn new_run<'a>(
         &self,
-        hands: &'a TaskEffectHandler,
+        effects: &'a TaskEffectHandler,
         program: Arc<Program>,
         task: TaskId,
         watch: Option<&'a Watch>,
     ) -> Executor<'a> {
-        let mut run = Executor::new(hands, self.house().clock.clone(), program, task);
+        let mut run = Executor::new(effects, self.app().clock.clone(), program, task);
         run.watch = watch.map(|watch| &**watch as _);
         run.held_by(self.holder.clone());
         run.stop = self.stop.clone();
@@ -319,15 +327,16 @@ impl Runner {
     ) -> Pin<Box<dyn Future<Output = Result<Ran>> + Send + '_>> {
         Box::pin(async move {
             let running = self.running(task, &user, &program, child.parent)?;
-            let pen = self.pen(user.clone(), task, None);
-            let hands = self.hands(user, task, &pen, watch.clone(), child.context.clone());
-            let mut log = self.log(pen, running, 0, &program)?;
+            let journal_writer = self.journal_writer(user.clone(), task, None);
+            let effects =
+                self.effect_handler(user, task, &journal_writer, watch.clone(), child.context.clone());
+            let mut log = self.log(journal_writer, running, 0, &program)?;
             log.begin(&program, &input, &child, Some(&self.holder))?;
             if let Some(watch) = &watch {
-                log.pen.flush().await?;
+                log.journal_writer.flush().await?;
                 watch(ProgressEvent::Started(task));
             }
-            let mut run = self.new_run(&hands, program, task, watch.as_ref());
+            let mut run = self.new_run(&effects, program, task, watch.as_ref());
             run.log = Some(&mut log);
             run.carry_on([child.started(task, input, self.now())]).await
         })
@@ -343,7 +352,7 @@ impl Runner {
         Box::pin(async move {
             let Sub { id, task, text, definition, child } = sub;
             let scope = Scope::User(user.clone());
-            let known = self.house().store.task(&scope, task).await;
+            let known = self.app().store.task(&scope, task).await;
             let ran = match known {
                 Ok(Some(_)) => self.taken(&scope, task, ResumeRequest::sub(), watch).await,
                 Ok(None) => match Program::from_definition(definition) {
@@ -372,16 +381,16 @@ impl Runner {
     }
 }
 
-/// Runs a program with these hands and keeps nothing: for what needs no proof.
+/// Runs a program with this effect handler and keeps nothing: for what needs no proof.
 pub async fn unkept(
     program: Arc<Program>,
     input: Json,
-    hands: &dyn EffectHandler,
+    effects: &dyn EffectHandler,
     clock: Arc<dyn Clock>,
     task: TaskId,
 ) -> Result<Ran> {
     let at = clock.now();
-    let mut run = Executor::new(hands, clock, program, task);
+    let mut run = Executor::new(effects, clock, program, task);
     run.carry_on([Child::default().started(task, input, at)]).await
 }
 

@@ -1,4 +1,4 @@
-//! Carries out what the engine asks for: a tool through the desk, a model, a timer. Each piece of
+//! Carries out what the engine asks for: a tool through the gateway, a model, a timer. Each piece of
 //! work ends in one event.
 
 use super::executor::{EffectHandler, EffectOutcome, Work};
@@ -37,13 +37,13 @@ else: {"calls": [{"tool": "mail.send", "arguments": {"to": "ann@x.example", "sub
 - List nothing that the person did not ask for. Where they hand over what is to be done to a text that you do not see, list only
   the calls that read that text."#;
 
-/// The hands of the house: tools through the desk, models by their settings, sub-agents as tasks of
+/// Carries out effects: tools through the gateway, models by their settings, sub-agents as tasks of
 /// their own.
 pub(super) struct TaskEffectHandler {
     pub(super) runner: Runner,
     pub(super) task: TaskId,
     pub(super) user: UserId,
-    pub(super) pen: Arc<JournalWriter>,
+    pub(super) journal_writer: Arc<JournalWriter>,
     pub(super) watch: Option<Watch>,
     pub(super) context: Arc<RunContext>,
 }
@@ -75,11 +75,12 @@ impl EffectHandler for TaskEffectHandler {
         let Some(asked) = self.runner.asked(program, state, id, caller.held(), client) else {
             return Box::pin(ready(EffectOutcome::Nothing));
         };
-        let (runner, pen, watch) = (self.runner.clone(), self.pen.clone(), self.watch.clone());
+        let (runner, journal_writer) = (self.runner.clone(), self.journal_writer.clone());
+        let watch = self.watch.clone();
         let (user, context) = (self.user.clone(), self.context.clone());
         Box::pin(async move {
             let client = context.client.as_deref();
-            EffectOutcome::Happened(runner.ask_model(id, &user, asked, client, &pen, watch).await)
+            EffectOutcome::Happened(runner.ask_model(id, &user, asked, client, &journal_writer, watch).await)
         })
     }
 
@@ -93,10 +94,10 @@ impl EffectHandler for TaskEffectHandler {
         let child = Child { parent: Some(self.task), depth, untrusted, ..Child::default() };
         let sub = Sub { id, task: task_id, text, definition, child };
         let (runner, user, watch) = (self.runner.clone(), self.user.clone(), self.watch.clone());
-        let pen = self.pen.clone();
+        let journal_writer = self.journal_writer.clone();
         Box::pin(async move {
             // The task below is seen by others, so what led to it comes first.
-            match pen.flush().await {
+            match journal_writer.flush().await {
                 Ok(()) => runner.sub(sub, user, watch).await,
                 Err(_) => EffectOutcome::Nothing,
             }
@@ -170,7 +171,7 @@ impl Runner {
         user: &UserId,
         asked: Asked,
         client: Option<&ClientRequest>,
-        pen: &JournalWriter,
+        journal_writer: &JournalWriter,
         watch: Option<Watch>,
     ) -> Event {
         // A mandate is about our own calls.
@@ -186,12 +187,12 @@ impl Runner {
             Ok(model) => model,
             Err(error) => return failed(error.class(), error.to_string()),
         };
-        let AppContext { ledger, store, clock, .. } = self.house();
+        let AppContext { ledger, store, clock, .. } = self.app();
         if let Err(error) = ledger.check(&**store, &**clock, user).await {
             return failed(error.class(), error.to_string());
         }
         if model.leaves_process()
-            && let Err(error) = pen.flush().await
+            && let Err(error) = journal_writer.flush().await
         {
             return failed(error.class(), error.to_string());
         }
@@ -212,7 +213,7 @@ impl Runner {
                 };
                 let cost_micros = answer.cost_micros.unwrap_or_default();
                 let used = ledger.add(user, &asked.llm.model, answer.usage, cost_micros, self.now());
-                pen.note([], [Change::AddModelUsage(used)]);
+                journal_writer.note([], [Change::AddModelUsage(used)]);
                 let tool_calls = answer.calls.into_iter().map(|call| asked.names.asked(call)).collect();
                 let usage = Usage {
                     input_tokens: answer.usage.input,
@@ -272,7 +273,7 @@ impl Runner {
                 text.push_str(&format!("- {signature}\n"));
             }
         }
-        let today = self.house().clock.now().day();
+        let today = self.app().clock.now().day();
         format!("{text}\nToday is {today}.\n\nThe request:\n{words}\n\nReply with the JSON of the calls.")
     }
 

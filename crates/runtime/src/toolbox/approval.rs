@@ -76,7 +76,7 @@ impl Waiting {
 /// A call that nobody decided on is rejected after this.
 const PATIENCE: Duration = Duration::from_secs(24 * 3600);
 
-/// The desk's waiting room.
+/// The gateway's waiting calls.
 #[derive(Clone)]
 pub struct Approvals {
     /// Where the waiting calls are kept.
@@ -181,7 +181,7 @@ impl Approvals {
     /// call that could not be made for a passing reason still waits.
     pub async fn approve(
         &self,
-        desk: &ToolGateway,
+        gateway: &ToolGateway,
         scope: &Scope,
         shown: &Shown,
         by: &Label,
@@ -201,7 +201,7 @@ impl Approvals {
             ledger: &self.ledger,
             decision: Mutex::new(Some((entry, vec![ended, Change::PutTask(task)]))),
         };
-        let result = desk.call_with(&request, &release).await;
+        let result = gateway.call_with(&request, &release).await;
         match &result {
             Err(steward_tools::Error::ApprovalUsed { .. }) => {
                 return Err(Error::NotWaiting(waiting.task.to_string()));

@@ -1,6 +1,7 @@
 //! The commands, a file each.
 
 mod access;
+mod acp;
 mod analytics;
 mod approvals;
 mod ask;
@@ -170,6 +171,8 @@ pub(crate) enum Command {
     /// Say what each role holds.
     #[command(subcommand)]
     Grants(access::Grants),
+    /// Serve Steward to an editor that speaks the agent client protocol, over pipes.
+    Acp(acp::Acp),
     /// Serve Steward to MCP clients, over pipes or HTTP.
     Mcp(mcp::Mcp),
     /// Write everything that this home holds to one file, while it is in use.
@@ -201,8 +204,8 @@ impl Command {
 }
 
 /// What questions are answered with, for commands that have no options of their own for it.
-pub(crate) fn house(context: &Context, opened: &Opened) -> Result<steward_runtime::ask::AppContext, Failure> {
-    ask::house(context, None, opened)
+pub(crate) fn app(context: &Context, opened: &Opened) -> Result<steward_runtime::ask::AppContext, Failure> {
+    ask::app(context, None, opened)
 }
 
 /// What a command works with.
@@ -322,6 +325,7 @@ async fn carry_out(context: &Context, command: Command) -> Result<(), Failure> {
         Command::Users(users) => access::users(context, users).await,
         Command::Keys(keys) => access::keys(context, keys).await,
         Command::Grants(grants) => access::grants(context, grants).await,
+        Command::Acp(acp) => acp::run(context, acp).await,
         Command::Mcp(mcp) => mcp::run(context, mcp).await,
         Command::Backup(backup) => backup::backup(context, backup).await,
         Command::Retention(retention) => retention::run(context, &retention).await,

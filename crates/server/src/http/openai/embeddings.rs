@@ -32,8 +32,6 @@ pub(super) struct Embedding {
     /// The width, if it is the encoder's own.
     #[serde(default)]
     dimensions: Option<u32>,
-    #[serde(default)]
-    user: Option<String>,
 }
 
 /// The width of a vector.
@@ -66,7 +64,7 @@ pub(super) async fn embed(
             return Err(Problem::input(format!("encoding_format: float or base64, found {other:?}")));
         }
     };
-    let encoder = site.house().encoder.clone();
+    let encoder = site.app().encoder.clone();
     let made = tokio::task::spawn_blocking(move || {
         let size: u64 = texts.iter().map(|text| tokens::count(text)).sum();
         let vectors = texts.iter().map(|text| encoder.embed(text)).collect::<Option<Vec<_>>>()?;
