@@ -20,9 +20,13 @@ pub fn traceparent() -> Option<String> {
         span.scope().find_map(|span| span.extensions().get::<Span>()?.place)
     })??;
     let mut header = String::from("00-");
-    position.trace.iter().for_each(|byte| drop(write!(header, "{byte:02x}")));
+    for byte in position.trace {
+        let _infallible = write!(header, "{byte:02x}");
+    }
     header.push('-');
-    position.span.iter().for_each(|byte| drop(write!(header, "{byte:02x}")));
+    for byte in position.span {
+        let _infallible = write!(header, "{byte:02x}");
+    }
     header.push_str("-01");
     Some(header)
 }
