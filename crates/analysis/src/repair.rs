@@ -6,12 +6,6 @@ use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer, Word};
 use steward_domain::ErrorCategory;
 use steward_text::tokens::distance;
-<<<<<<< HEAD
-=======
-
-/// Names further apart than this are not taken for a typing error.
-const MOST_EDITS: usize = 12;
->>>>>>> 73f453bc09af6f798c4a212f76fe139832220d97
 
 /// Maximum edit distance of a typing error.
 const MOST_EDITS: usize = 12;

@@ -170,9 +170,6 @@ pub fn connection(tls: bool) -> Result<Client, String> {
     builder.build().map_err(|error| error.to_string())
 }
 
-<<<<<<< HEAD
-/// Whether the response is a single JSON value, even if a stream was requested.
-=======
 /// Where the header `traceparent` of a request comes from.
 static TRACE_CONTEXT: std::sync::OnceLock<fn() -> Option<String>> = std::sync::OnceLock::new();
 
@@ -187,8 +184,7 @@ pub(super) fn traceparent() -> Option<reqwest::header::HeaderValue> {
     reqwest::header::HeaderValue::from_str(&header).ok()
 }
 
-/// Is the answer a single JSON value, whatever was asked for?
->>>>>>> 73f453bc09af6f798c4a212f76fe139832220d97
+/// Whether the response is a single JSON value, even if a stream was requested.
 pub(super) fn is_single(response: &Response) -> bool {
     let kind = response.headers().get(reqwest::header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
     kind.is_some_and(|kind| kind.trim_start().starts_with("application/json"))

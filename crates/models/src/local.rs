@@ -15,11 +15,7 @@ use super::stream::Listener;
 use super::traced::traced;
 use super::{Model, ModelError, Reply, Request, simple};
 
-<<<<<<< HEAD
 /// Stop words.
-=======
-/// Words that say nothing about a tool.
->>>>>>> 73f453bc09af6f798c4a212f76fe139832220d97
 const EMPTY_WORDS: &str = "a an the of to in on at is are and or for with by from it its this that as be do \
     does me my you your i please what which who how can could would will into about use using given";
 
@@ -142,11 +138,7 @@ fn words(text: &str) -> Vec<String> {
     words
 }
 
-<<<<<<< HEAD
 /// The parts of a question: named values, quoted texts, numbers.
-=======
-/// What stands in a question: named values, quoted texts, numbers.
->>>>>>> 73f453bc09af6f798c4a212f76fe139832220d97
 struct QuestionParts {
     named: Vec<(String, String)>,
     quoted: Vec<String>,

@@ -11,11 +11,7 @@ const DEEPEST: usize = 12;
 /// Maximum number of partitions of one table.
 const MAX_PARTITIONS: usize = 20_000;
 
-<<<<<<< HEAD
 /// The files that match a pattern.
-=======
-/// The files that a pattern names.
->>>>>>> 73f453bc09af6f798c4a212f76fe139832220d97
 pub(super) fn find_pattern(named: &str, guard: Guard<'_>) -> Result<FoundSources> {
     let wrong = |detail: String| Error::Source { what: named.to_owned(), detail };
     let paths = glob::glob(named).map_err(|error| wrong(error.to_string()))?;
@@ -66,11 +62,7 @@ pub(crate) fn partition(name: &str) -> Option<(&str, &str)> {
     name.split_once('=').filter(|(key, value)| super::is_name(key) && !value.is_empty())
 }
 
-<<<<<<< HEAD
 /// Adds these files to the result. If the guard refuses one file, all are refused.
-=======
-/// Adds the files of these paths to what was found. A file that the guard refuses refuses them all.
->>>>>>> 73f453bc09af6f798c4a212f76fe139832220d97
 fn several(named: &str, paths: &[PathBuf], found: FoundSources, guard: Guard<'_>) -> Result<FoundSources> {
     let FoundSources { mut places, mut left_out, .. } = found;
     let nothing = |detail: String| Error::Source { what: named.to_owned(), detail };

@@ -189,25 +189,14 @@ pub enum Opening<'a> {
 /// Checks everything that a name resolves to, before any of it is opened.
 pub type Guard<'a> = &'a dyn Fn(Opening<'_>) -> Result<()>;
 
-<<<<<<< HEAD
 /// Finds a source by name: a file, a folder, a pattern, a database file or a server's address; a
 /// prefix `name=` names the table.
-=======
-/// Finds what was named: a file, a folder, a pattern, a database file or a server's address;
-/// `name=` before it names the table.
->>>>>>> 73f453bc09af6f798c4a212f76fe139832220d97
 pub fn find(named: &str) -> Result<FoundSources> {
     find_guarded(named, &|_| Ok(()))
 }
 
-<<<<<<< HEAD
 /// The same for a caller with restricted access. The guard sees what will be opened, never the
 /// original text: a check that parses the text differently from this function could be bypassed.
-=======
-/// The same for a caller who may not open everything. The guard sees what will be opened, never the
-/// text that was given: a check that reads the text by another grammar than this function can be
-/// led past it.
->>>>>>> 73f453bc09af6f798c4a212f76fe139832220d97
 pub fn find_guarded(named: &str, guard: Guard<'_>) -> Result<FoundSources> {
     let named = named.trim();
     let nothing = |detail: &str| Error::Source { what: named.to_owned(), detail: detail.to_owned() };

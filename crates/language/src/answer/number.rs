@@ -2,11 +2,7 @@
 
 use steward_text::calendar::MONTHS;
 
-<<<<<<< HEAD
 /// The kind of a number in a text.
-=======
-/// What a number in a text is.
->>>>>>> 73f453bc09af6f798c4a212f76fe139832220d97
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FigureKind {
     /// An amount.

@@ -19,11 +19,7 @@ const SHAPE: &str = "steward vectors 1";
 /// The first half of a text's SHA-256.
 type Key = [u8; 16];
 
-<<<<<<< HEAD
 /// The file, read on the first lookup.
-=======
-/// The file, read when something is first looked up.
->>>>>>> 73f453bc09af6f798c4a212f76fe139832220d97
 pub(super) struct VectorCache {
     path: PathBuf,
     vectors: OnceLock<HashMap<Key, Arc<[f32]>>>,

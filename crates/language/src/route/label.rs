@@ -40,11 +40,7 @@ struct Part {
     groups: BTreeSet<usize>,
 }
 
-<<<<<<< HEAD
 /// A request, prepared for comparison with the intents.
-=======
-/// A request as it is held against the intents.
->>>>>>> 73f453bc09af6f798c4a212f76fe139832220d97
 pub(super) struct EncodedRequest {
     pub(super) vector: Option<Vec<f32>>,
     stems: BTreeSet<String>,
@@ -145,11 +141,7 @@ impl IntentLabel {
         !self.examples.is_empty()
     }
 
-<<<<<<< HEAD
     /// The signals for it. Without examples, the phrasings are used instead.
-=======
-    /// What speaks for it. Where there are no examples, the phrasings stand in for them.
->>>>>>> 73f453bc09af6f798c4a212f76fe139832220d97
     pub(super) fn signals(&self, asked: &EncodedRequest, rarity: &Rarity) -> Signals {
         let near = |vectors: &[Vec<f32>]| -> f32 {
             let Some(vector) = &asked.vector else { return 0.0 };

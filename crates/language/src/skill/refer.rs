@@ -81,15 +81,9 @@ pub struct Reference {
     pub start: usize,
     /// Where it ends.
     pub end: usize,
-<<<<<<< HEAD
     /// The resolution.
     pub found: Resolution,
     /// The confidence.
-=======
-    /// What it stands for.
-    pub found: Resolution,
-    /// How sure.
->>>>>>> 73f453bc09af6f798c4a212f76fe139832220d97
     pub confidence: Confidence,
     /// The reasons.
     pub reasons: Vec<String>,

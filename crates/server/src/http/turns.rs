@@ -5,12 +5,8 @@
 //! listens; its events are kept for a while, so that a broken stream goes on where it was.
 
 use super::ages::{Ages, RetentionLimits};
-<<<<<<< HEAD
-use super::extract::{Authenticated, Input, PathParam, Queried};
-=======
 use super::door::TRACE;
-use super::extract::{Authenticated, Input, PathParam};
->>>>>>> 73f453bc09af6f798c4a212f76fe139832220d97
+use super::extract::{Authenticated, Input, PathParam, Queried};
 use super::openapi::Api;
 use super::problem::Problem;
 use super::stream::{self, Frame, Next, Source};

@@ -112,23 +112,14 @@ pub(super) async fn one(chat: &ChatService, turn: &Turn, json: bool, explain: bo
     }
 }
 
-<<<<<<< HEAD
 /// A reply, and whether its text was already printed.
-=======
-/// A reply, and whether its words are on the terminal already.
->>>>>>> 73f453bc09af6f798c4a212f76fe139832220d97
 struct PrintedReply {
     reply: Reply,
     streamed: bool,
 }
 
-<<<<<<< HEAD
 /// Sends one message. The text of a model is printed as it arrives; Ctrl-C cancels the turn, not
 /// the program.
-=======
-/// Says one thing. The words of a model appear as they come; Ctrl-C ends the turn and not the
-/// program.
->>>>>>> 73f453bc09af6f798c4a212f76fe139832220d97
 async fn say_it(chat: &ChatService, turn: &Turn, json: bool) -> Result<PrintedReply, Failure> {
     let terminal = std::io::stderr().is_terminal() && !json;
     let streams = std::io::stdout().is_terminal() && !json;

@@ -170,13 +170,9 @@ pub(crate) enum Command {
     /// Manage the grants of each role.
     #[command(subcommand)]
     Grants(access::Grants),
-<<<<<<< HEAD
-    /// Serve Steward to MCP clients, over stdio or HTTP.
-=======
     /// Serve Steward to an editor that speaks the agent client protocol, over pipes.
     Acp(acp::Acp),
-    /// Serve Steward to MCP clients, over pipes or HTTP.
->>>>>>> 73f453bc09af6f798c4a212f76fe139832220d97
+    /// Serve Steward to MCP clients, over stdio or HTTP.
     Mcp(mcp::Mcp),
     /// Back up this home to one file, while it is in use.
     Backup(backup::Backup),

@@ -155,12 +155,8 @@ pub(super) async fn nearest(
     let width = meaning.len();
     db.index_vectors(width).await?;
     let mut tx = db.begin(&Scope::System).await?;
-<<<<<<< HEAD
     // A wide search that continues until enough rows pass the filter: practically exact at our
     // sizes.
-=======
-    // A wide search, continued until enough rows pass the filter: as good as exact at our sizes.
->>>>>>> 73f453bc09af6f798c4a212f76fe139832220d97
     sqlx::query(
         "SELECT set_config('hnsw.ef_search', '100', true), set_config('hnsw.iterative_scan', \
         'strict_order', true)",
