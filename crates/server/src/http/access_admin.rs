@@ -273,6 +273,9 @@ async fn remove_role(
     Authenticated(identity): Authenticated,
     PathParam(role): PathParam<String>,
 ) -> Result<StatusCode, Problem> {
+    if !site.directory.roles().contains_key(&role) {
+        return Err(Problem::missing("role", role));
+    }
     site.change_access(&identity, "role_removed", json!({ "role": role }), |file| {
         if let Some((user, _)) = file.users.iter().find(|(_, user)| user.roles.contains(&role)) {
             return Err(format!("{user} has this role: take it from them first"));

@@ -94,6 +94,11 @@ fn only_owners(identity: &Identity) -> Result<(), Problem> {
     Err(Problem::denied("only an owner connects data and servers"))
 }
 
+fn known_server(site: &Shared, name: &ServerName) -> Result<(), Problem> {
+    let known = site.toolbox().servers().iter().any(|(handle, _)| handle.config().name == *name);
+    if known { Ok(()) } else { Err(Problem::missing("MCP server", name)) }
+}
+
 async fn list(State(site): State<Shared>, Authenticated(_): Authenticated) -> Json<Value> {
     let snapshot = site.toolbox().registry().snapshot();
     let data = snapshot.domains.iter().filter(|(_, field)| !field.domain.data_sources.is_empty());
@@ -257,6 +262,7 @@ async fn test_server(
     Authenticated(identity): Authenticated,
     PathParam(name): PathParam<ServerName>,
 ) -> Result<Json<Value>, Problem> {
+    known_server(&site, &name)?;
     only_owners(&identity)?;
     site.tried(&name).await.map(Json)
 }
@@ -266,6 +272,7 @@ async fn disconnect(
     Authenticated(identity): Authenticated,
     PathParam(name): PathParam<ServerName>,
 ) -> Result<StatusCode, Problem> {
+    known_server(&site, &name)?;
     only_owners(&identity)?;
     site.access.changed(&(&identity).into(), "server_disconnected", json!({ "server": name })).await?;
     remove_server(&site.options.home, &name).map_err(steward_runtime::Error::from)?;
