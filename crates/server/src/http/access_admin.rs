@@ -245,8 +245,10 @@ async fn put_role(
     if wanted.name == OWNER {
         return Err(Problem::input("`owner` holds everything and cannot be changed"));
     }
-    let about = json!({ "role": wanted.name, "domains": wanted.domains, "tools": wanted.tools,
-        "run": wanted.run, "approve": wanted.approve, "audit": wanted.audit, "verify": wanted.verify, "admin": wanted.admin });
+    let about = json!({
+        "role": wanted.name, "domains": wanted.domains, "tools": wanted.tools, "run": wanted.run,
+        "approve": wanted.approve, "audit": wanted.audit, "verify": wanted.verify, "admin": wanted.admin,
+    });
     site.change_access(&identity, "role_changed", about, |file| {
         let known = file.roles.entry(wanted.name.clone()).or_default();
         // What the page does not show, rules over rows and permissions, stays as it is.

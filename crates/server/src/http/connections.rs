@@ -105,7 +105,8 @@ async fn list(State(site): State<Shared>, Authenticated(_): Authenticated) -> Js
     let data: Vec<Value> = data
         .map(|(name, field)| {
             let sources = field.domain.data_sources.iter().map(|source| without_password(source.as_str()));
-            json!({ "name": name, "title": field.domain.display_name, "sources": sources.collect::<Vec<_>>() })
+            let sources: Vec<String> = sources.collect();
+            json!({ "name": name, "title": field.domain.display_name, "sources": sources })
         })
         .collect();
     let servers: Vec<Value> = site
@@ -115,7 +116,10 @@ async fn list(State(site): State<Shared>, Authenticated(_): Authenticated) -> Js
         .map(|(handle, status)| {
             let config = handle.config();
             let state = format!("{:?}", status.state).to_lowercase();
-            json!({ "name": config.name, "transport": config.transport, "status": state, "detail": status.last_error })
+            json!({
+                "name": config.name, "transport": config.transport, "status": state,
+                "detail": status.last_error,
+            })
         })
         .collect();
     Json(json!({ "data": data, "servers": servers }))
