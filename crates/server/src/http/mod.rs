@@ -32,6 +32,7 @@ mod openai;
 mod openapi;
 mod page;
 mod problem;
+mod protected_resource;
 mod records;
 mod runs;
 mod schedules;
@@ -349,6 +350,7 @@ pub fn router(site: &Arc<AppState>, gateway: Arc<dyn mcp::Gateway>, slack: Optio
     agui::routes(&mut api);
     a2a::routes(&mut api);
     witness::routes(&mut api);
+    protected_resource::routes(&mut api);
     api.get("/health", "Whether the process lives").open().gives_object(200, "It does.").to(get(health));
     api.get("/ready", "Whether it takes work").open().gives_object(200, "It does.").to(get(ready));
     let (routes, document) = api.finish(env!("CARGO_PKG_VERSION"));
@@ -374,7 +376,11 @@ pub fn router(site: &Arc<AppState>, gateway: Arc<dyn mcp::Gateway>, slack: Optio
         .merge(mcp)
         .merge(slack)
         .layer(from_fn_with_state(site.clone(), door::admit))
+<<<<<<< HEAD
         .layer(from_fn(openai::in_form))
+=======
+        .layer(from_fn_with_state(site.clone(), protected_resource::challenge))
+>>>>>>> 4992d8846ae1854cf7d73b575b170821e315d11b
 }
 
 /// MCP over Streamable HTTP, for whoever the door let in.

@@ -337,6 +337,13 @@ impl Directory {
         !self.read(|loaded| loaded.access.users.is_empty())
     }
 
+    /// The identity provider whose tokens are taken, if one is set.
+    #[must_use]
+    pub fn oidc(&self) -> Option<Oidc> {
+        self.look();
+        self.read(|loaded| loaded.access.oidc.clone())
+    }
+
     fn read<T>(&self, of: impl FnOnce(&Loaded) -> T) -> T {
         of(&self.loaded.read().unwrap_or_else(PoisonError::into_inner))
     }

@@ -10,6 +10,7 @@
 mod approve;
 mod files;
 pub(crate) use files::kind_of;
+mod names;
 mod tasks;
 mod verbs;
 
@@ -42,6 +43,8 @@ use verbs::{offered, verbs};
 pub struct Exposure {
     /// Names, or `prefix.*`.
     pub tools: Vec<String>,
+    /// Whether names are listed without dots, for clients that forbid them: `crm__find`.
+    pub plain_names: bool,
 }
 
 impl Exposure {
@@ -209,6 +212,11 @@ impl ToolboxGateway {
         Ok(Output::json(json!({ "task": *found, "artifacts": artifacts })))
     }
 
+    /// A tool's own name, from the one that a client uses.
+    fn own_name(&self, name: &str) -> String {
+        names::dotted(name).filter(|own| self.exposure.fits(own)).unwrap_or_else(|| name.to_owned())
+    }
+
     /// The tools that this caller may use and that are offered by name.
     fn exposed(&self, caller: &Caller) -> Vec<Registered> {
         let filter = Filter { caller: Some(caller), ..Filter::default() };
@@ -284,6 +292,8 @@ impl Gateway for ToolboxGateway {
     }
 
     fn input_schema(&self, name: &str) -> Option<Arc<JsonObject>> {
+        let own = self.own_name(name);
+        let name = own.as_str();
         // Steward's own verbs take no headers.
         let found = self.exposure.fits(name).then(|| name.parse().ok()).flatten()?;
         let tool = self.toolbox.registry().snapshot().get(&found, None)?.clone();
@@ -292,11 +302,19 @@ impl Gateway for ToolboxGateway {
 
     async fn tools(&self, caller: &Client) -> Vec<Offered> {
         let exposed = self.exposed(&self.caller(caller));
-        verbs().into_iter().chain(exposed.iter().map(offered)).collect()
+        let mut tools: Vec<Offered> = exposed.iter().map(offered).collect();
+        if self.exposure.plain_names {
+            for tool in &mut tools {
+                tool.title.get_or_insert_with(|| tool.name.clone());
+                tool.name = names::plain(&tool.name);
+            }
+        }
+        verbs().into_iter().chain(tools).collect()
     }
 
     async fn call(&self, name: &str, arguments: JsonObject, session: &Session) -> Result<Output, Failure> {
-        match name {
+        let own = self.own_name(name);
+        match own.as_str() {
             "ask" => self.call_tool("agent.analyst", arguments, session).await,
             "analyse" => self.call_tool("profiler.analyze", arguments, session).await,
             "tools_search" => self.search(read(name, arguments)?, session).await,

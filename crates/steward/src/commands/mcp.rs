@@ -23,13 +23,16 @@ pub(crate) struct Mcp {
     /// tools_search and called with tools_call.
     #[arg(long, value_name = "PATTERN")]
     expose: Vec<String>,
+    /// List those tools without dots, for clients that forbid them: `crm__find` for `crm.find`.
+    #[arg(long)]
+    plain_names: bool,
 }
 
 pub(super) async fn run(context: &Context, command: Mcp) -> Result<(), Failure> {
     crate::isolation::install(&context.home, &context.settings, context.memory());
     let toolbox = Arc::new(toolbox::open(context, true).await?);
     let runner = super::run::over(context, &toolbox)?;
-    let exposure = Exposure { tools: command.expose.clone() };
+    let exposure = Exposure { tools: command.expose.clone(), plain_names: command.plain_names };
     let gateway: Arc<dyn Gateway> =
         Arc::new(ToolboxGateway::new(toolbox.clone(), runner, context.settings.user.clone(), exposure));
     let shutdown = CancellationToken::new();

@@ -121,7 +121,7 @@ pub(super) async fn run(context: &Context, command: Serve) -> Result<(), Failure
         toolbox.clone(),
         runner.clone(),
         context.settings.user.clone(),
-        Exposure { tools: set.expose.clone() },
+        Exposure { tools: set.expose.clone(), ..Exposure::default() },
     ));
     let slack = slack::Options::from_variables(|name| std::env::var(name).ok())?;
     let slack = slack.map(|options| site.slack(options)).transpose()?;

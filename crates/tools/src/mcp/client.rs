@@ -47,7 +47,7 @@ impl ClientHandler for Client {
         let elicitation = ElicitationCapability::new()
             .with_form(FormElicitationCapability::new())
             .with_url(UrlElicitationCapability::new());
-        let mut capabilities = ClientCapabilities::default();
+        let mut capabilities = ClientCapabilities::builder().enable_tasks().build();
         capabilities.elicitation = Some(elicitation);
         ClientConfig::new(capabilities, Implementation::new("steward", env!("CARGO_PKG_VERSION")))
             .with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE)

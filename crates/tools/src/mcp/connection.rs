@@ -12,9 +12,9 @@ use crate::mcp::client::ask;
 use crate::mcp::result;
 use crate::tool::{Context, Output};
 use rmcp::model::{
-    CallToolRequest, CallToolRequestParams, CancelledNotificationParam, ClientRequest, ErrorCode, ErrorData,
-    GetExtensions, InputRequest, InputRequiredResult, InputResponses, ListToolsRequest, PingRequest,
-    ProgressToken, RequestId, ServerPeerInfo, ServerResult,
+    CallToolRequest, CallToolRequestParams, CancelTaskParams, CancelledNotificationParam, ClientRequest,
+    ErrorCode, ErrorData, GetExtensions, InputRequest, InputRequiredResult, InputResponses, ListToolsRequest,
+    PingRequest, ProgressToken, RequestId, ServerPeerInfo, ServerResult,
 };
 use rmcp::service::{Peer, PeerRequestOptions, RoleClient, ServiceError};
 use rmcp::transport::AuthError;
@@ -38,7 +38,7 @@ pub(crate) struct Connection {
     pub(crate) info: Arc<ServerPeerInfo>,
     peer: Peer<RoleClient>,
     tap: Arc<Tap>,
-    abandoned: mpsc::UnboundedSender<RequestId>,
+    abandoned: mpsc::UnboundedSender<Abandoned>,
     slots: Semaphore,
     busy: AtomicUsize,
     used: Mutex<Instant>,
@@ -47,15 +47,30 @@ pub(crate) struct Connection {
 /// What tells the server about abandoned requests; the supervisor runs it.
 pub(crate) struct Reaper {
     peer: Peer<RoleClient>,
-    abandoned: mpsc::UnboundedReceiver<RequestId>,
+    abandoned: mpsc::UnboundedReceiver<Abandoned>,
+}
+
+/// What nobody waits for any more.
+#[derive(Debug)]
+pub(crate) enum Abandoned {
+    Request(RequestId),
+    Task(String),
 }
 
 impl Reaper {
     /// Runs until the connection is dropped.
     pub(crate) async fn run(mut self) {
-        while let Some(id) = self.abandoned.recv().await {
-            let told = CancelledNotificationParam::new(Some(id), Some("the caller gave up".into()));
-            let _ = tokio::time::timeout(CANCEL_WITHIN, self.peer.notify_cancelled(told)).await;
+        while let Some(abandoned) = self.abandoned.recv().await {
+            match abandoned {
+                Abandoned::Request(id) => {
+                    let told = CancelledNotificationParam::new(Some(id), Some("the caller gave up".into()));
+                    let _ = tokio::time::timeout(CANCEL_WITHIN, self.peer.notify_cancelled(told)).await;
+                }
+                Abandoned::Task(id) => {
+                    let told = self.peer.cancel_task(CancelTaskParams::new(id));
+                    let _ = tokio::time::timeout(CANCEL_WITHIN, told).await;
+                }
+            }
         }
     }
 }
@@ -71,7 +86,7 @@ impl Drop for Pending<'_> {
     fn drop(&mut self) {
         self.connection.tap.forget(&self.token);
         if let Some(id) = self.id.take() {
-            let _ = self.connection.abandoned.send(id);
+            let _ = self.connection.abandoned.send(Abandoned::Request(id));
         }
     }
 }
@@ -118,6 +133,11 @@ impl Connection {
         self.tap.gone().await
     }
 
+    /// Tells the server that nobody waits for this any more.
+    pub(crate) fn abandon(&self, what: Abandoned) {
+        let _the_connection_may_be_over = self.abandoned.send(what);
+    }
+
     /// Ends it, for this reason.
     pub(crate) fn lose(&self, why: DisconnectReason) {
         self.tap.lose(why);
@@ -140,6 +160,9 @@ impl Connection {
             let request = ClientRequest::CallToolRequest(CallToolRequest::new(params.clone()));
             match self.request(&full, request, ActiveCall::of(context)).await? {
                 ServerResult::CallToolResult(result) => return result::output(&full, result),
+                ServerResult::CreateTaskResult(made) => {
+                    return self.follow_task(&full, made.task, context).await;
+                }
                 ServerResult::InputRequiredResult(asked) => {
                     params.request_state.clone_from(&asked.request_state);
                     params.input_responses = self.answer(asked, context, round).await?;
@@ -273,7 +296,7 @@ impl Connection {
         Error::ServerGone { server: self.server.to_string(), detail: format!("{detail}; {told}"), sent }
     }
 
-    fn protocol(&self, detail: String) -> Error {
+    pub(crate) fn protocol(&self, detail: String) -> Error {
         Error::Protocol { server: self.server.to_string(), detail }
     }
 

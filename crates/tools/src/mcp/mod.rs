@@ -9,7 +9,8 @@
 //!   bounded and stripped.
 //! - Nothing is shared between two servers: no lock, no queue, no task.
 //!
-//! The tasks extension and sampling are not spoken; a server that asks for sampling is refused.
+//! A call that a server turns into a task (the tasks extension) is followed to its end. Sampling is
+//! not spoken; a server that asks for it is refused.
 
 mod calls;
 mod client;
@@ -20,6 +21,7 @@ mod log;
 mod oauth;
 mod pin;
 mod pool;
+mod remote_task;
 mod result;
 mod server;
 mod start;

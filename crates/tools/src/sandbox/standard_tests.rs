@@ -91,3 +91,29 @@ fn nothing_of_the_persons_own_is_granted() {
         assert!(!World::has(&granted.write, Path::new("/etc/shadow")), "{args:?}: {granted:?}");
     }
 }
+
+#[test]
+fn a_node_program_finds_its_packages() {
+    let world = World::new();
+    let home = |path: &str| world.home.join(path);
+    for folder in
+        ["site/node_modules/@x/server/dist", "site/node_modules/dep", "made/dist", "made/node_modules"]
+    {
+        std::fs::create_dir_all(home(folder)).unwrap();
+    }
+    std::fs::write(home("site/node_modules/@x/server/dist/index.js"), "").unwrap();
+    std::fs::write(home("made/dist/index.js"), "").unwrap();
+    std::fs::write(home("made/package.json"), "{}").unwrap();
+    let installed = world.granted("/usr/bin/node", &["HOME/site/node_modules/@x/server/dist/index.js"]);
+    assert!(World::has(&installed.read, &home("site/node_modules/dep/index.js")));
+    let own = world.granted("/usr/bin/node", &["HOME/made/dist/index.js"]);
+    assert!(
+        World::has(&own.read, &home("made/node_modules/dep"))
+            && World::has(&own.read, &home("made/package.json"))
+    );
+    for granted in [&installed, &own] {
+        assert!(
+            !World::has(&granted.read, &home("docs/a.txt")) && !World::has(&granted.read, &home(".ssh/id"))
+        );
+    }
+}

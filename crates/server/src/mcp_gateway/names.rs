@@ -1,0 +1,30 @@
+//! Names of tools for clients that forbid dots: `crm.find` is `crm__find` to them.
+//!
+//! Both names are always understood. Which one is listed is the operator's choice.
+
+/// The name without dots.
+pub(super) fn plain(name: &str) -> String {
+    name.replace('.', "__")
+}
+
+/// The tool's own name: the first pair of underscores stands for the dot behind the server.
+pub(super) fn dotted(name: &str) -> Option<String> {
+    let (server, tool) = name.split_once("__")?;
+    (!server.is_empty() && !tool.is_empty() && !name.contains('.')).then(|| format!("{server}.{tool}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{dotted, plain};
+
+    #[test]
+    fn a_name_goes_there_and_back() {
+        for name in ["crm.find", "time.now", "git.git_log"] {
+            assert_eq!(dotted(&plain(name)).as_deref(), Some(name));
+            assert!(!plain(name).contains('.'));
+        }
+        for name in ["ask", "tools_call", "__x", "a__", "a.b__c"] {
+            assert_eq!(dotted(name), None, "{name}");
+        }
+    }
+}
