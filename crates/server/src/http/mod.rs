@@ -376,11 +376,8 @@ pub fn router(site: &Arc<AppState>, gateway: Arc<dyn mcp::Gateway>, slack: Optio
         .merge(mcp)
         .merge(slack)
         .layer(from_fn_with_state(site.clone(), door::admit))
-<<<<<<< HEAD
         .layer(from_fn(openai::in_form))
-=======
         .layer(from_fn_with_state(site.clone(), protected_resource::challenge))
->>>>>>> 4992d8846ae1854cf7d73b575b170821e315d11b
 }
 
 /// MCP over Streamable HTTP, for whoever the door let in.
