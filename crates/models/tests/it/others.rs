@@ -187,8 +187,8 @@ async fn the_floor() {
 pub(crate) struct Pretend {
     pub(crate) acts: Vec<Act>,
     pub(crate) running: Mutex<Vec<Process>>,
-    stopped: Arc<AtomicUsize>,
-    dies: bool,
+    pub(crate) stopped: Arc<AtomicUsize>,
+    pub(crate) dies: bool,
 }
 
 /// What a process is here: a server, and the news of its end.
