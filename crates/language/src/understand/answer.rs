@@ -464,6 +464,11 @@ fn with_tool(
     let mut out = pending.understood.clone();
     let said = pending.question.words.clone();
     let text = Text::read(&said);
+    if let Some(step) = super::literal::chosen(&text, tool) {
+        out.steps.truncate(pending.question.step);
+        out.steps.push(step);
+        return Some(completed(reader, out));
+    }
     let clause = Clause { start: 0, end: text.plain.len(), ..Clause::default() };
     let filled = fill_alone(&text, &reader.catalogue, tool, &clause, given.today);
     let entity_type = tool.entity.clone().unwrap_or_default();

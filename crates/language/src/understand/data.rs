@@ -50,6 +50,19 @@ pub(super) fn about(
     }
 }
 
+/// A statement of SQL, asked of a domain of data as it stands: its words are no request to a tool.
+pub(super) fn statement(reader: &Reader, data: &DomainName, said: &str) -> Option<Understood> {
+    reader.domains().find(|topic| topic.name == *data)?;
+    let confidence = sure(1.0);
+    let reason = "the message is SQL, so it is run as it stands".to_owned();
+    Some(Understood {
+        confidence,
+        domains: vec![(data.clone(), confidence)],
+        steps: vec![Step { confidence, reasons: vec![reason.clone()], ..asking(data, said) }],
+        ..Understood::plain(Kind::Act, reason)
+    })
+}
+
 /// Whether somebody says in so many words that something is to be changed.
 fn changes(said: &str) -> bool {
     matches!(classify(said, SEVEN).kind, Some(IntentKind::Create | IntentKind::Update | IntentKind::Delete))

@@ -54,7 +54,7 @@ pub(super) fn follow(reader: &Reader, text: &Text, given: &TurnContext<'_>) -> O
     if step.read_only {
         step.otherwise = followed.filter(|other| other.read_only).collect();
     }
-    let mut out = Understood::plain(Kind::Act, "it goes on from the request before");
+    let mut out = Understood::plain(Kind::Act, super::types::FOLLOWS);
     out.steps = vec![Step { missing: Vec::new(), ..step }];
     finish(reader, &mut out, &BTreeMap::new());
     Some(out)

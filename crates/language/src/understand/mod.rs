@@ -24,6 +24,7 @@ mod ground;
 mod kinds;
 mod lexicon;
 mod lexis;
+mod literal;
 mod namesake;
 mod notice;
 mod place;
@@ -51,8 +52,8 @@ mod world;
 pub use scope::SCOPE;
 pub use signal::SIGNALS;
 pub use types::{
-    Act, Answered, Argument, Choice, Kind, Lookup, Need, Noticed, Pending, Pick, Question, QuestionKind,
-    RecordRef, SeenRecord, Settled, ShownList, Step, Target, Tool, TurnContext, Understood,
+    Act, Answered, Argument, Choice, FOLLOWS, Kind, Lookup, Need, Noticed, Pending, Pick, Question,
+    QuestionKind, RecordRef, SeenRecord, Settled, ShownList, Step, Target, Tool, TurnContext, Understood,
 };
 
 use crate::Encoder;
@@ -105,6 +106,13 @@ impl Reader {
     /// The domains that it reads against.
     pub fn domains(&self) -> impl Iterator<Item = &Topic> {
         self.domains.iter()
+    }
+
+    /// A statement of SQL, asked of a domain of data as it stands. Nothing when there is no such
+    /// domain.
+    #[must_use]
+    pub fn statement(&self, data: &DomainName, said: &str) -> Option<Understood> {
+        data::statement(self, data, said)
     }
 
     /// The same understanding, or one that asks data that was brought along, where a tool or

@@ -21,7 +21,7 @@ use super::unsure::{bare, tokens_within, which_new};
 use super::values::days;
 use super::verbs::Class;
 use super::wish::{Clause, Cue, clauses, heads, is, is_remark, points_back};
-use super::{Reader, namesake, route, scope, talk};
+use super::{Reader, literal, namesake, route, scope, talk};
 use crate::skill::sure;
 use std::collections::BTreeMap;
 use steward_domain::{Confidence, DomainName};
@@ -38,7 +38,8 @@ pub(super) fn understand(reader: &Reader, said: &str, given: &TurnContext<'_>) -
         }
         answered = Answered::Unrelated;
     }
-    let mut out = fresh(reader, &mut text, given);
+    let read = fresh(reader, &mut text, given);
+    let mut out = literal::completed(reader, &text, read);
     out.answered = answered;
     if text.cut {
         out.reasons.push(format!("only the first {LONGEST} bytes were read"));
@@ -87,6 +88,9 @@ fn fresh(reader: &Reader, text: &mut Text, given: &TurnContext<'_>) -> Understoo
     }
     let heads = heads(text);
     reader.catalogue.mend(text, &heads);
+    if let Some(read) = literal::understand(reader, text) {
+        return read;
+    }
     if let Some(followed) = follow::follow(reader, text, given) {
         return followed;
     }

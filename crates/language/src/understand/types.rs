@@ -419,6 +419,9 @@ impl Understood {
     }
 }
 
+/// The reason of a request that takes over parts of the one before.
+pub const FOLLOWS: &str = "it goes on from the request before";
+
 /// How the reason begins when nothing speaks for any tool.
 pub(super) const NOTHING: &str = "nothing here does what";
 

@@ -30,15 +30,15 @@ const ATTEMPTS: usize = 3;
 const TRIAL: Duration = Duration::from_secs(20);
 /// A model whose answers are counted for a person, and that is not asked beyond what they may use.
 pub(super) struct CountedModel<'a> {
-    house: &'a AppContext,
+    app: &'a AppContext,
     model: &'a dyn Model,
     user: &'a UserId,
     used: Mutex<Vec<ModelUsage>>,
 }
 
 impl<'a> CountedModel<'a> {
-    pub(super) fn new(house: &'a AppContext, model: &'a dyn Model, user: &'a UserId) -> Self {
-        Self { house, model, user, used: Mutex::default() }
+    pub(super) fn new(app: &'a AppContext, model: &'a dyn Model, user: &'a UserId) -> Self {
+        Self { app, model, user, used: Mutex::default() }
     }
 
     /// What was used.
@@ -54,7 +54,7 @@ impl Model for CountedModel<'_> {
     }
 
     async fn complete(&self, request: &Request) -> Result<Reply, ModelError> {
-        let AppContext { ledger, store, clock, model_name, .. } = self.house;
+        let AppContext { ledger, store, clock, model_name, .. } = self.app;
         ledger.check(&**store, &**clock, self.user).await?;
         let (tokens, cost) = (self.used.lock().unwrap_or_else(PoisonError::into_inner).iter())
             .fold((0, 0), |(tokens, cost), one| (tokens + one.tokens(), cost + one.cost_micros));
@@ -87,7 +87,7 @@ pub(super) struct ModelProposal {
 /// Asks the model, and again with what was wrong. The readings are not shown to it: that it comes
 /// to the same result as one of them would say little otherwise.
 pub(super) async fn propose(
-    house: &AppContext,
+    app: &AppContext,
     model: &dyn Model,
     ask: &Ask,
     bench: &Workbench,
@@ -99,8 +99,8 @@ pub(super) async fn propose(
         question: &ask.question,
         catalogue: visible,
         dialect: bench.session.dialect(&tables),
-        samples: house.samples_to_model,
-        today: house.clock.now().to_chrono().date_naive(),
+        samples: app.samples_to_model,
+        today: app.clock.now().to_chrono().date_naive(),
     };
     let mut feedback: Option<(WrittenPlan, String)> = None;
     for attempt in 1..=ATTEMPTS {
@@ -198,8 +198,8 @@ async fn run(bench: &Workbench, sql: &str) -> Result<Option<Frame>, String> {
 }
 
 fn refusal() -> String {
-    "the statement reads something that may not be read. Use only the tables and columns that are listed, by name, and \
-     no star"
+    "the statement reads something that may not be read. Use only the tables and columns that are listed, by \
+        name, and no star"
         .to_owned()
 }
 
@@ -220,7 +220,9 @@ fn safe(error: &str, bench: &Workbench, visible: &Catalogue) -> String {
     let lower = error.to_lowercase();
     let hidden = |name: &&String| !shown.contains(*name) && lower.contains(name.as_str());
     if all.iter().any(|name| hidden(&name)) {
-        return "the statement names something that is not there. Use only the tables and columns that are listed".to_owned();
+        return "the statement names something that is not there. Use only the tables and columns that are \
+            listed"
+            .to_owned();
     }
     error
 }
