@@ -53,9 +53,21 @@ async fn a_wrong_name_is_repaired_by_its_error() {
     assert_ne!(answer.confidence, steward_domain::Certainty::High, "{}", answer.score);
 }
 
+/// A star means the columns that may be read.
+#[tokio::test]
+async fn a_star_leaves_out_what_is_blocked() {
+    let model = FakeModel::start(|_| Says::Text("```sql\nSELECT * FROM Customers;\n```".to_owned())).await;
+    let fixture = with(&model);
+    let asked = Ask { planner: Some(Planner::Model), ..ask("who are they", &[retail("customers.csv")]) };
+    let answer = fixture.ask(asked).await;
+    assert_eq!(answer.response.status, ResponseStatus::Completed, "{}", answer.answer);
+    assert_eq!(model.prompts().len(), 1);
+    assert!(!answer.sql[0].sql.to_lowercase().contains("email"), "{:?}", answer.sql);
+}
+
 #[tokio::test]
 async fn a_refusal_does_not_name_what_is_blocked() {
-    let model = FakeModel::start(|_| plan("SELECT * FROM customers")).await;
+    let model = FakeModel::start(|_| plan("SELECT c.* FROM customers AS c")).await;
     let fixture = with(&model);
     let asked = Ask { planner: Some(Planner::Model), ..ask("who are they", &[retail("customers.csv")]) };
     let answer = fixture.ask(asked).await;
