@@ -131,7 +131,8 @@ fn run_questions(crash: &Crash, folder: &Path, postgres: &Postgres) -> Result<()
     for (name, home, store) in stores {
         let report = questions::killed(&program, &home, store, crash.kills)?;
         println!(
-            "crash questions and turns on {name}: {} kills, {} taken, none lost, nothing answered or done twice; {} answered, {} ended with the reason, {} notes",
+            "crash questions and turns on {name}: {} kills, {} taken, none lost, nothing answered or done \
+                twice; {} answered, {} ended with the reason, {} notes",
             report.kills, report.questions, report.answered, report.ended, report.notes
         );
     }
@@ -146,7 +147,8 @@ fn run_tasks(crash: &Crash, folder: &Path, postgres: &Postgres) -> Result<()> {
             format!("; p95 from restart to the next task done {:.2} s", p95.as_secs_f64())
         });
         println!(
-            "crash {name}: {} kills, {} tasks, none lost, no effect twice; {} outcomes were unknown and asked about{resumed}",
+            "crash {name}: {} kills, {} tasks, none lost, no effect twice; {} outcomes were unknown and \
+                asked about{resumed}",
             report.kills, report.tasks, report.unknown
         );
     };

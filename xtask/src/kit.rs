@@ -12,7 +12,7 @@ use std::process::Command;
 use std::time::Duration;
 
 /// The version of the official conformance suite.
-pub(crate) const CONFORMANCE: &str = "0.1.16";
+pub(crate) const CONFORMANCE: &str = "0.2.0-alpha.12";
 
 /// npm packages beside Node and the suite.
 const NPM: &[&str] = &[
@@ -20,6 +20,7 @@ const NPM: &[&str] = &[
     "@modelcontextprotocol/server-everything@2026.8.31",
     "@modelcontextprotocol/server-filesystem@2026.8.31",
     "@modelcontextprotocol/server-memory@2026.8.31",
+    "@modelcontextprotocol/server-sequential-thinking@2026.8.31",
     "axe-core@4.14.0",
     "emulate@0.12.2",
     "playwright-core@1.65.0",

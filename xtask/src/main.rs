@@ -36,6 +36,9 @@ enum Chore {
         /// inspector against ours, `web` the server and its page from outside, `live-model` a real
         /// language model (1 GB to download, never among the others).
         crates: Vec<String>,
+        /// With `mcp`: also what takes minutes, such as every revision of the protocol by itself.
+        #[arg(long)]
+        all: bool,
     },
     /// Attacks the product the way an adversary would, again and again, and fails when something
     /// gives.
@@ -74,7 +77,7 @@ fn main() -> std::process::ExitCode {
 fn run(chore: Chore) -> anyhow::Result<()> {
     match chore {
         Chore::Check => check::run(),
-        Chore::Test { crates } => test::run(&crates),
+        Chore::Test { crates, all } => test::run(&crates, all),
         Chore::Attack(attack) => attack::run(&attack),
         Chore::Bench(bench) => bench::run(&bench),
         Chore::Crash(crash) => crash::run(&crash),

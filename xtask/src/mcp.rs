@@ -14,19 +14,21 @@ use anyhow::{Result, ensure};
 use std::path::Path;
 
 /// Builds what is tested, then tests it.
-pub(crate) fn build_and_run() -> Result<()> {
+///
+/// `all` asks for what takes minutes too: every revision of the protocol by itself.
+pub(crate) fn build_and_run(all: bool) -> Result<()> {
     // The whole workspace and its examples, as `cargo test --workspace` builds them: the two share
     // what they build.
     run(&["cargo", "build", "--quiet", "--workspace", "--bins", "--examples"])?;
-    test(&kit::folder()?)
+    test(&kit::folder()?, all)
 }
 
 /// Tests what was built before.
-pub(crate) fn test(kit: &Path) -> Result<()> {
+pub(crate) fn test(kit: &Path, all: bool) -> Result<()> {
     let debug = built("debug");
     let problems = [
-        conformance::server(kit, &debug.join("examples/mcp_conformance_server"))?,
-        conformance::client(kit, &debug.join("examples/mcp_conformance_client"))?,
+        conformance::server(kit, &debug.join("examples/mcp_conformance_server"), all)?,
+        conformance::client(kit, &debug.join("examples/mcp_conformance_client"), all)?,
         inspector::drive(kit, &debug.join("steward"))?,
     ];
     let problems: usize = problems.iter().sum();

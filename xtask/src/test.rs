@@ -6,7 +6,7 @@ use crate::process::{command, root};
 use crate::{kit, mcp, web};
 use anyhow::{Result, bail};
 
-pub(crate) fn run(names: &[String]) -> Result<()> {
+pub(crate) fn run(names: &[String], all: bool) -> Result<()> {
     // It downloads a gigabyte, so it is run only when it alone is asked for.
     if let [name] = names
         && name == "live-model"
@@ -18,16 +18,16 @@ pub(crate) fn run(names: &[String]) -> Result<()> {
     let foreign = |name: &&String| **name == "mcp" || name.split(':').next() == Some("web");
     let (others, crates): (Vec<&String>, Vec<&String>) = names.iter().partition(foreign);
     if !names.is_empty() && crates.is_empty() {
-        return beside(&others);
+        return beside(&others, all);
     }
     if names.is_empty() {
         crate::check::run()?;
     }
     let kit = kit::folder()?;
     cargo_test(&crates, &kit)?;
-    beside(&others)?;
+    beside(&others, all)?;
     if names.is_empty() {
-        mcp::test(&kit)?;
+        mcp::test(&kit, all)?;
         web::test(&kit, None)?;
         crate::attack::canary()?;
         crate::process::run(&["python3", "-m", "unittest", "discover", "-s", "examples/apps"])?;
@@ -38,12 +38,12 @@ pub(crate) fn run(names: &[String]) -> Result<()> {
 }
 
 /// What others say.
-fn beside(names: &[&String]) -> Result<()> {
+fn beside(names: &[&String], all: bool) -> Result<()> {
     for name in names {
         match name.split_once(':') {
             Some((_, part)) => web::build_and_run(Some(part))?,
             None if *name == "web" => web::build_and_run(None)?,
-            None => mcp::build_and_run()?,
+            None => mcp::build_and_run(all)?,
         }
     }
     Ok(())

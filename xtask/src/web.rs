@@ -51,7 +51,8 @@ fn chromium() -> Result<PathBuf> {
         named.into_iter().chain(places.map(PathBuf::from)).find(|path| path.exists())
     };
     if known().is_none() && is_root() {
-        let install = "apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium";
+        let install = "apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq \
+            --no-install-recommends chromium";
         eprintln!("installing chromium");
         let _the_next_line_says_what_is_missing =
             within(Duration::from_secs(600), command("sh").args(["-c", install]));

@@ -20,9 +20,11 @@ pub enum Error {
     File { path: PathBuf, detail: String },
     #[error("{path} is not data that can be read: {detail}", path = path.display())]
     Format { path: PathBuf, detail: String },
-    #[error("{path} is protected by a password. Open it, remove the password and save it again", path = path.display())]
+    #[error("{path} is protected by a password. Open it, remove the password and save it \
+        again", path = path.display())]
     Protected { path: PathBuf },
-    #[error("{path} was not unpacked: {detail}. Unpack it yourself if you trust it, and name what is in it", path = path.display())]
+    #[error("{path} was not unpacked: {detail}. Unpack it yourself if you trust it, and name what is in \
+        it", path = path.display())]
     Unpacked { path: PathBuf, detail: String },
     #[error("{what} is no source of data: {detail}")]
     Source { what: String, detail: String },
@@ -53,7 +55,8 @@ pub enum Error {
     #[error("the arguments of {tool} are wrong: {detail}")]
     Arguments { tool: &'static str, detail: String },
     #[error(
-        "{table} has more than {rows} rows, too many to be fetched and joined with other sources. Ask its database alone, or narrow it in a view"
+        "{table} has more than {rows} rows, too many to be fetched and joined with other sources. Ask its \
+            database alone, or narrow it in a view"
     )]
     TooManyRows { table: String, rows: usize },
 }

@@ -184,7 +184,7 @@ struct Measure<'a> {
     unit: Unit,
     whole: bool,
     additive: bool,
-    dress: NumberFormat,
+    format: NumberFormat,
 }
 
 impl<'a> Measure<'a> {
@@ -201,7 +201,7 @@ impl<'a> Measure<'a> {
             unit: field.unit,
             whole,
             additive: additive(field),
-            dress: NumberFormat::of(frame, at),
+            format: NumberFormat::of(frame, at),
         })
     }
 
@@ -220,7 +220,7 @@ impl<'a> Measure<'a> {
     /// A number with its unit.
     fn say(&self, value: f64) -> String {
         let exact = self.whole && value.fract() == 0.0 && value.abs() < 9e15;
-        self.dress.show(&if exact { Value::Int(value as i64) } else { Value::Float(value) })
+        self.format.show(&if exact { Value::Int(value as i64) } else { Value::Float(value) })
     }
 
     /// Things that are counted are most or fewest; amounts are highest or lowest.

@@ -6,6 +6,10 @@ use crate::error::Error;
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer, Word};
 use steward_domain::ErrorCategory;
+use steward_text::tokens::distance;
+
+/// Names further apart than this are not taken for a typing error.
+const MOST_EDITS: usize = 12;
 
 /// Rows that a statement is cut down to when it was too large.
 const SMALLER: &str = "100000";
@@ -68,7 +72,7 @@ fn nearest_name(sql: &str, message: &str, catalogue: &Catalogue) -> Option<Repai
     })?;
     let Some(Token::Word(word)) = tokens.get(wrong).cloned() else { return None };
     let nearest = (known.iter())
-        .map(|name| (distance(&word.value.to_lowercase(), &name.to_lowercase()), *name))
+        .map(|name| (distance(&word.value.to_lowercase(), &name.to_lowercase(), MOST_EDITS), *name))
         .filter(|(distance, name)| *distance <= word.value.chars().count().max(name.chars().count()) * 2 / 5)
         .min()?
         .1;
@@ -196,46 +200,4 @@ fn smaller(sql: &str) -> Option<Repaired> {
         what,
         partial: true,
     })
-}
-
-/// Edits between two words.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut diagonal = i;
-        let mut left = i + 1;
-        for (j, y) in b.iter().enumerate() {
-            let up = row.get(j + 1).copied().unwrap_or(usize::MAX);
-            let cost = (diagonal + usize::from(x != *y)).min(up + 1).min(left + 1);
-            diagonal = up;
-            if let Some(cell) = row.get_mut(j) {
-                *cell = left;
-            }
-            left = cost;
-        }
-        if let Some(cell) = row.last_mut() {
-            *cell = left;
-        }
-    }
-    row.last().copied().unwrap_or_default()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::distance;
-
-    #[test]
-    fn edits_are_counted() {
-        for (a, b, expected) in [
-            ("", "", 0),
-            ("a", "", 1),
-            ("", "abc", 3),
-            ("kitten", "sitting", 3),
-            ("amont", "amount", 1),
-            ("abc", "abc", 0),
-        ] {
-            assert_eq!(distance(a, b), expected, "{a} {b}");
-        }
-    }
 }

@@ -98,20 +98,20 @@ fn duration(ms: u64) -> String {
 }
 
 /// A cell as text, not endless.
-fn cell_text(frame: &Frame, row: usize, column: usize, dress: NumberFormat) -> String {
+fn cell_text(frame: &Frame, row: usize, column: usize, format: NumberFormat) -> String {
     let value = frame.cell(row, column);
     let text = match value {
         Value::Bool(true) => "yes".to_owned(),
         Value::Bool(false) => "no".to_owned(),
         value if value.is_null() => "–".to_owned(),
-        other => dress.show(other),
+        other => format.show(other),
     };
     let short: String = text.chars().take(MOST_LETTERS).collect();
     if short.len() < text.len() { format!("{short}…") } else { short }
 }
 
 /// How the numbers of each column are written.
-fn dresses(frame: &Frame) -> Vec<NumberFormat> {
+fn formats(frame: &Frame) -> Vec<NumberFormat> {
     (0..frame.fields.len()).map(|column| NumberFormat::of(frame, column)).collect()
 }
 
@@ -242,10 +242,10 @@ fn table(out: &mut String, frame: &Frame, title: &str) {
         out.push_str(if is_right(field.kind) { "| ---: " } else { "| --- " });
     }
     out.push_str("|\n");
-    let dresses = dresses(frame);
+    let formats = formats(frame);
     for row in 0..frame.rows.len().min(MOST_ROWS) {
-        for (column, dress) in dresses.iter().enumerate() {
-            let _ = write!(out, "| {} ", plain(&cell_text(frame, row, column, *dress)));
+        for (column, format) in formats.iter().enumerate() {
+            let _ = write!(out, "| {} ", plain(&cell_text(frame, row, column, *format)));
         }
         out.push_str("|\n");
     }

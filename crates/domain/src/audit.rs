@@ -11,7 +11,7 @@ use std::fmt;
 pub struct AuditEntry {
     /// The entry's id.
     pub entry_id: EntryId,
-    /// The chain: a request's (which is a task's), a conversation's, or the house's own.
+    /// The chain: a request's (which is a task's), a conversation's, or the system's own.
     pub request_id: ChainId,
     /// Its place in the chain, from 1, without gaps.
     pub sequence_number: Sequence,
@@ -114,7 +114,9 @@ events! {
     ApprovalRequested = "approval_requested",
     /// A person decided.
     ApprovalDecided = "approval_decided",
-    /// A sub-agent began.
+    /// A signal for a run arrived.
+    SignalReceived = "signal_received",
+    /// A sub-agent or a sub-workflow began.
     SubAgentStarted = "sub_agent_started",
     /// A sub-agent handed back its summary.
     SubAgentEnded = "sub_agent_ended",

@@ -52,6 +52,7 @@ pub fn schemas() -> BTreeMap<&'static str, Schema> {
         ScheduleTick,
         SemanticModel,
         ServerConfig,
+        Signal,
         State,
         StepRecord,
         SubAgentSession,

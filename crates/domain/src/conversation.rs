@@ -106,7 +106,7 @@ pub enum Role {
     /// One of our agents, or a model in its name.
     #[serde(alias = "assistant")]
     Agent,
-    /// Instructions of the house.
+    /// Instructions of the operator.
     System,
     /// A tool's result: data, never instructions.
     Tool,

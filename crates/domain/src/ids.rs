@@ -23,7 +23,8 @@ macro_rules! ids {
             type Err = crate::Problem;
             fn from_str(text: &str) -> Result<Self, Self::Err> {
                 Uuid::parse_str(text).map(Self).map_err(|_| {
-                    crate::Problem::new("", concat!(stringify!($name), " must be a UUID such as 550e8400-e29b-41d4-a716-446655440000"), text)
+                    crate::Problem::new("", concat!(stringify!($name), " must be a UUID such as \
+                        550e8400-e29b-41d4-a716-446655440000"), text)
                 })
             }
         }
@@ -79,6 +80,8 @@ ids! {
     AlertId;
     /// Something that is sent out.
     DeliveryId;
+    /// A signal for a run.
+    SignalId;
     /// A board.
     BoardId;
     /// A tile of a board.
@@ -87,14 +90,14 @@ ids! {
     BoardLinkId;
 }
 
-/// The chain a journal entry belongs to: a task's, a conversation's, or the house's own
+/// The chain a journal entry belongs to: a task's, a conversation's, or the system's own
 /// ([`ChainId::SYSTEM`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct ChainId(pub Uuid);
 
 impl ChainId {
-    /// Retention runs, erasures and key changes: what the house does by itself.
+    /// Retention runs, erasures and key changes: what the system does by itself.
     pub const SYSTEM: Self = Self(Uuid::nil());
 }
 

@@ -30,6 +30,7 @@ mod saved;
 mod schedule;
 mod semantics;
 mod server;
+mod signal;
 mod state;
 mod task;
 mod text;
@@ -39,6 +40,7 @@ mod trace;
 mod valid;
 mod verified;
 mod workflow;
+mod workflow_parts;
 
 pub mod catalogue;
 
@@ -79,6 +81,7 @@ pub use semantics::{
     Segment, SemanticModel, TableMeaning,
 };
 pub use server::{McpServer, Sandbox, SandboxOff, SandboxRules, ServerAuth, ServerConfig, Transport};
+pub use signal::Signal;
 pub use state::{
     Checkpoint, CheckpointStatus, HumanAction, HumanFeedback, State, StateUpdate, SubAgentSession,
     SubAgentStatus,
@@ -96,6 +99,7 @@ pub use verified::{Feedback, FeedbackStatus, Rating, VerifiedAnswer, VerifiedRes
 pub use workflow::{
     EdgeDef, EdgeTarget, Join, JoinWord, NodeDef, NodeKind, TimeoutOutcome, Workflow, find_cycle,
 };
+pub use workflow_parts::{Escalation, ItemFailure, RetryClass, RetryPolicy};
 
 /// A JSON object: metadata, arguments, state updates.
 pub type JsonObject = serde_json::Map<String, serde_json::Value>;

@@ -77,6 +77,8 @@ numbers! {
     Attempt: u8, "integer", 1..=3, default 1;
     /// How often an agent or a workflow may go round.
     Iterations: u32, "integer", 1..=10000, default 10;
+    /// How many items of a `map` node are worked on at once.
+    MapConcurrency: u32, "integer", 1..=64, default 4;
     /// Days something is kept.
     Days: u32, "integer", 0..=36500, default 7;
     /// A place in an order, from 1.

@@ -59,14 +59,15 @@ impl Check for RetentionPolicy {
     const ENTITY: &'static str = "RetentionPolicy";
     fn check(&self, problems: &mut Vec<Problem>) {
         for status in self.by_status.keys() {
-            let ended = [TaskStatus::Completed, TaskStatus::Failed, TaskStatus::Cancelled];
+            let ended =
+                [TaskStatus::Completed, TaskStatus::Failed, TaskStatus::Cancelled, TaskStatus::Rejected];
             let known =
                 ended.iter().any(|s| serde_json::to_value(s).is_ok_and(|name| name == status.as_str()));
             require(
                 problems,
                 known,
                 &format!("by_status.{status}"),
-                "must be completed, failed or cancelled",
+                "must be completed, failed, cancelled or rejected",
                 status,
             );
         }

@@ -2,7 +2,7 @@
 //! Stores keep them alike.
 
 use crate::{
-    Alert, Board, Check, Delivery, Feedback, Problem, Schedule, Timestamp, UserId, VerifiedAnswer,
+    Alert, Board, Check, Delivery, Feedback, Problem, Schedule, Signal, Timestamp, UserId, VerifiedAnswer,
     VerifiedResult,
 };
 use schemars::JsonSchema;
@@ -123,6 +123,8 @@ saved! {
     Alert = "alert", shared |_| false, due |_| None;
     /// A delivery.
     Delivery = "delivery", shared |_| false, due |one| one.next_at;
+    /// A signal for a run.
+    Signal = "signal", shared |_| false, due |one| one.next_at;
     /// A board.
     Board = "board", shared |one| one.is_shared, due |_| None;
 }

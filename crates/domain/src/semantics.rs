@@ -23,7 +23,7 @@ pub struct SemanticModel {
     /// When fiscal years begin.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calendar: Option<Calendar>,
-    /// Words of the house and what they mean, for people.
+    /// Words of the organisation and what they mean, for people.
     #[serde(default)]
     pub glossary: BTreeMap<String, String>,
 }

@@ -26,7 +26,7 @@ pub struct Task {
     /// What came out.
     #[serde(default)]
     pub result: Option<String>,
-    /// Why it failed.
+    /// Why it failed, or why a person said no.
     #[serde(default)]
     pub error: Option<String>,
     /// When it was submitted.
@@ -66,15 +66,17 @@ pub enum TaskStatus {
     Failed,
     /// Was called off.
     Cancelled,
+    /// A person said no, and that was its end.
+    Rejected,
 }
 
 impl States for TaskStatus {
     fn next(self) -> &'static [Self] {
         match self {
             Self::Pending => &[Self::Running, Self::Cancelled],
-            Self::Running => &[Self::Paused, Self::Completed, Self::Failed, Self::Cancelled],
-            Self::Paused => &[Self::Running, Self::Failed, Self::Cancelled],
-            Self::Completed | Self::Failed | Self::Cancelled => &[],
+            Self::Running => &[Self::Paused, Self::Completed, Self::Failed, Self::Cancelled, Self::Rejected],
+            Self::Paused => &[Self::Running, Self::Failed, Self::Cancelled, Self::Rejected],
+            Self::Completed | Self::Failed | Self::Cancelled | Self::Rejected => &[],
         }
     }
 }
@@ -98,12 +100,12 @@ impl Check for Task {
             "is required once work has begun",
             "nothing",
         );
-        let failed = self.status == TaskStatus::Failed;
+        let failed = matches!(self.status, TaskStatus::Failed | TaskStatus::Rejected);
         require(
             problems,
             failed == self.error.is_some(),
             "error",
-            "is present exactly when the task has failed",
+            "is present exactly when the task has failed or was rejected",
             self.status_name(),
         );
         require(
@@ -167,6 +169,7 @@ impl Task {
             TaskStatus::Completed => "completed",
             TaskStatus::Failed => "failed",
             TaskStatus::Cancelled => "cancelled",
+            TaskStatus::Rejected => "rejected",
         }
     }
 }
@@ -194,6 +197,14 @@ impl Valid<Task> {
     pub fn fail(self, error: String, now: Timestamp) -> Result<Self, Invalid> {
         self.advance(TaskStatus::Failed, |task| {
             task.error = Some(error);
+            task.completed_at = Some(now);
+        })
+    }
+
+    /// Ends it with the no of a person, and their reason.
+    pub fn reject(self, reason: String, now: Timestamp) -> Result<Self, Invalid> {
+        self.advance(TaskStatus::Rejected, |task| {
+            task.error = Some(reason);
             task.completed_at = Some(now);
         })
     }

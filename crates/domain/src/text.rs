@@ -22,7 +22,8 @@ macro_rules! texts {
                 }
                 // PostgreSQL cannot keep this character, and nothing that people read contains it.
                 if text.contains('\0') {
-                    return Err(Problem::new("", concat!(stringify!($name), " must not contain the character U+0000"), text));
+                    return Err(Problem::new("", concat!(stringify!($name), " must not contain the character \
+                        U+0000"), text));
                 }
                 $(
                     let holds: fn(&str) -> bool = $holds;

@@ -1,8 +1,10 @@
 //! Workflows: graphs of agents, tools, conditions and people (S2).
 
 use crate::valid::require;
+use crate::workflow_parts::{Escalation, ItemFailure, RetryPolicy, check_fields};
 use crate::{
-    AgentName, Check, Iterations, JsonObject, Limits, NodeName, Pattern, Problem, ToolName, ToolTimeout,
+    AgentName, Check, Iterations, JsonObject, Label, Limits, MapConcurrency, NodeName, Pattern, Problem,
+    ToolName, ToolTimeout,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,11 +16,23 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct Workflow {
     /// The workflow's name, also the file's.
     pub name: AgentName,
+    /// What it is for, in a sentence or two.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// A JSON Schema of the input. Checked before a run starts; `default` of a property fills in
+    /// what is missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inputs: Option<JsonObject>,
+    /// A JSON Schema of the result. Checked when a run is about to complete.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outputs: Option<JsonObject>,
     /// Pattern sequence, such as `[react, reflection]`.
+    #[serde(default)]
     pub patterns: Vec<Pattern>,
     /// The nodes by name.
     pub nodes: BTreeMap<NodeName, NodeDef>,
     /// The ways between them.
+    #[serde(default)]
     pub edges: Vec<EdgeDef>,
     /// Where it starts.
     pub entry_point: NodeName,
@@ -86,6 +100,46 @@ pub struct NodeDef {
     /// What becomes of a `human` node when nobody answers.
     #[serde(default)]
     pub on_timeout: TimeoutOutcome,
+    /// The workflow that runs as a task of its own, when the type is `workflow` or `map`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workflow: Option<AgentName>,
+    /// An expression that gives the list of a `map`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub over: Option<String>,
+    /// How many items of a `map` are worked on at once; 4 when nothing is said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub concurrency: Option<MapConcurrency>,
+    /// What becomes of a `map` when an item fails.
+    #[serde(default, skip_serializing_if = "ItemFailure::is_default")]
+    pub on_item_error: ItemFailure,
+    /// What a `transform` gives: any JSON whose texts may hold `${…}`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<serde_json::Value>,
+    /// How long a `timer` waits: `90s`, `15m`, `2h`, `1d`, `1h 30m`; may hold `${…}`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duration: Option<String>,
+    /// Until when a `timer` waits: a time of day such as `03:00`, or a date and time; may hold
+    /// `${…}`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<String>,
+    /// The IANA time zone of `until`; UTC when nothing is said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub zone: Option<String>,
+    /// The name of the signal that a `signal` node waits for; the node's name when nothing is said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signal: Option<NodeName>,
+    /// A JSON Schema of what a signal carries. A signal that does not fit is refused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schema: Option<JsonObject>,
+    /// How often and when the node's work is tried again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry: Option<RetryPolicy>,
+    /// The roles that may decide on a `human` node; everybody who may approve when empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub approvers: Vec<Label>,
+    /// Who is asked next when nobody answers in time, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub escalate: Vec<Escalation>,
 }
 
 /// How many branches must end well: `all`, `any`, or a number.
@@ -153,6 +207,35 @@ pub enum NodeKind {
     Human,
     /// Runs its branches at once.
     Parallel,
+    /// Does the same for each item of a list.
+    Map,
+    /// Waits for a duration, or until a time.
+    Timer,
+    /// Runs another workflow as a task of its own.
+    Workflow,
+    /// Computes a value.
+    Transform,
+    /// Waits for a signal from outside.
+    Signal,
+}
+
+impl NodeKind {
+    /// The kind in the words of JSON.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Agent => "agent",
+            Self::Tool => "tool",
+            Self::Condition => "condition",
+            Self::Human => "human",
+            Self::Parallel => "parallel",
+            Self::Map => "map",
+            Self::Timer => "timer",
+            Self::Workflow => "workflow",
+            Self::Transform => "transform",
+            Self::Signal => "signal",
+        }
+    }
 }
 
 /// A way from one node to the next.
@@ -277,20 +360,7 @@ impl Check for Workflow {
             let field = format!("nodes.{name}");
             let is = |kind| node.kind == kind;
             require(problems, &**name != Self::END, &field, "must not be called __end__", name);
-            require(
-                problems,
-                is(NodeKind::Agent) == node.agent.is_some(),
-                &field,
-                "names an agent exactly when its type is agent",
-                name,
-            );
-            require(
-                problems,
-                is(NodeKind::Tool) == node.tool.is_some(),
-                &field,
-                "names a tool exactly when its type is tool",
-                name,
-            );
+            check_fields(problems, name, node);
             require(
                 problems,
                 is(NodeKind::Parallel) != node.branches.is_empty(),

@@ -345,7 +345,8 @@ impl Sealed {
         let mut line = String::with_capacity(self.event_data.len() + 640);
         let _infallible = write!(
             line,
-            "{{\"entry_id\": \"{}\", \"request_id\": \"{}\", \"sequence_number\": {}, \"parent_hash\": \"{}\", \"timestamp\": \"{}\", \"event_type\": \"{}\", \"event_data\": {}, \"actor\": ",
+            "{{\"entry_id\": \"{}\", \"request_id\": \"{}\", \"sequence_number\": {}, \"parent_hash\": \"{}\", \"timestamp\": \"{}\", \"event_type\": \"{}\", \"event_data\": \
+                {}, \"actor\": ",
             self.entry_id,
             self.chain,
             self.sequence,

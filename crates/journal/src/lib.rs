@@ -7,7 +7,7 @@
 //!   byte is found.
 //! - What is personal or large enters by salted hash ([`payload`]); erasing it keeps every proof.
 //! - The clock and random numbers have their only doors here ([`clock`], [`random`]); nothing else
-//!   in the house reads them.
+//!   in this workspace reads them.
 
 pub mod canonical;
 pub mod clock;

@@ -9,6 +9,6 @@ mod pattern;
 pub mod route;
 pub mod skill;
 pub mod understand;
-pub mod words;
+pub use steward_text::words;
 
 pub use encoder::{Encoder, cosine};

@@ -33,7 +33,8 @@ pub enum ModelError {
     #[error("the model did not reply within {milliseconds} ms")]
     Timeout { milliseconds: u64 },
     #[error(
-        "the conversation is too long for the model {model}: {detail}. Shorten it, or use a model with a larger window"
+        "the conversation is too long for the model {model}: {detail}. Shorten it, or use a model with a \
+            larger window"
     )]
     ContextOverflow { model: String, detail: String },
     #[error("the reply of the server at {host} broke off: {detail}. Nothing of it was used; try again")]

@@ -8,6 +8,7 @@
 
 use async_trait::async_trait;
 use serde_json::{Map, Value};
+use steward_text::tokens::singular;
 
 use super::chat::{Answer, Arguments, Chat, Finish, OfferedTool, ToolCall, ToolChoice, Turn};
 use super::stream::Listener;
@@ -15,8 +16,8 @@ use super::traced::traced;
 use super::{Model, ModelError, Reply, Request, simple};
 
 /// Words that say nothing about a tool.
-const EMPTY_WORDS: &str = "a an the of to in on at is are and or for with by from it its this that as be do does me my you your i \
-    please what which who how can could would will into about use using given";
+const EMPTY_WORDS: &str = "a an the of to in on at is are and or for with by from it its this that as be do \
+    does me my you your i please what which who how can could would will into about use using given";
 
 /// The deterministic model.
 #[derive(Debug, Clone, Copy, Default)]
@@ -129,8 +130,7 @@ fn choose<'a>(chat: &'a Chat, question: &str) -> Option<&'a OfferedTool> {
 fn words(text: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     for word in text.split(|c: char| !c.is_alphanumeric()).filter(|word| word.len() > 1) {
-        let word = word.to_lowercase();
-        let word = if word.len() > 3 { word.strip_suffix('s').unwrap_or(&word).to_owned() } else { word };
+        let word = singular(&word.to_lowercase());
         if !EMPTY_WORDS.split_whitespace().any(|empty| empty == word) && !words.contains(&word) {
             words.push(word);
         }
@@ -139,14 +139,14 @@ fn words(text: &str) -> Vec<String> {
 }
 
 /// What stands in a question: named values, quoted texts, numbers.
-struct Found {
+struct QuestionParts {
     named: Vec<(String, String)>,
     quoted: Vec<String>,
     numbers: Vec<Value>,
 }
 
-fn find(question: &str) -> Found {
-    let mut found = Found { named: Vec::new(), quoted: Vec::new(), numbers: Vec::new() };
+fn find(question: &str) -> QuestionParts {
+    let mut found = QuestionParts { named: Vec::new(), quoted: Vec::new(), numbers: Vec::new() };
     let mut plain = String::new();
     // Quotes open after a space or a sign and not inside a word, so that it's is no quote.
     let mut rest = question;
@@ -212,7 +212,7 @@ fn fill(schema: &Value, question: &str) -> Result<Map<String, Value>, String> {
     Ok(filled)
 }
 
-fn value(name: &str, about: &Value, must: bool, question: &str, found: &mut Found) -> Option<Value> {
+fn value(name: &str, about: &Value, must: bool, question: &str, found: &mut QuestionParts) -> Option<Value> {
     let kind = about.get("type").and_then(Value::as_str).unwrap_or("string");
     if let Some((_, value)) = found.named.iter().find(|(known, _)| *known == name.to_lowercase()) {
         return typed(kind, value);

@@ -152,7 +152,8 @@ mod tests {
 
     #[test]
     fn cut_anywhere_the_events_are_the_same() {
-        let text = "\u{feff}: hello\r\n\r\nevent: a\r\ndata: {\"x\":\"é😀\"}\r\n\r\nid: 7\nretry: 5\ndata:1\ndata\ndata: 2\n\n\rdata: cr\r\revent: empty\n\ndata: last";
+        let text = "\u{feff}: hello\r\n\r\nevent: a\r\ndata: {\"x\":\"é😀\"}\r\n\r\nid: 7\nretry: \
+            5\ndata:1\ndata\ndata: 2\n\n\rdata: cr\r\revent: empty\n\ndata: last";
         let wanted = [("a", "{\"x\":\"é😀\"}"), ("", "1\n\n2"), ("", "cr"), ("", "last")];
         let wanted: Vec<_> = wanted.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect();
         for step in 1..text.len() {

@@ -15,9 +15,9 @@
     reason = "a test's own program may fail loudly"
 )]
 
-mod house;
+mod app;
 
-use house::{store_options, toolbox};
+use app::{store_options, toolbox};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -175,9 +175,9 @@ async fn check(home: &Path, address: &str, ledger: &Path) -> serde_json::Value {
 /// ends what an earlier process left behind.
 async fn ask(home: &Path, address: &str, sweep: bool) {
     let toolbox = toolbox(home, store(home, address).await).await;
-    let house = toolbox.house();
+    let app = toolbox.app();
     if sweep {
-        end_cut_off(house, &Scope::System).await.expect("a sweep");
+        end_cut_off(app, &Scope::System).await.expect("a sweep");
     }
     let told = |event: ProgressEvent| {
         if let ProgressEvent::Started(task) = event {
@@ -199,7 +199,7 @@ async fn ask(home: &Path, address: &str, sweep: bool) {
             rows: Default::default(),
             constraints: Constraints::default(),
         };
-        house.ask(&question, &told).await.expect("an answer");
+        app.ask(&question, &told).await.expect("an answer");
     }
 }
 
@@ -208,9 +208,9 @@ async fn ask(home: &Path, address: &str, sweep: bool) {
 async fn chat(home: &Path, address: &str, first: usize, sweep: bool) {
     let toolbox = Arc::new(toolbox(home, store(home, address).await).await);
     if sweep {
-        end_cut_off(toolbox.house(), &Scope::System).await.expect("a sweep");
+        end_cut_off(toolbox.app(), &Scope::System).await.expect("a sweep");
     }
-    let talker = ChatService::new(toolbox, Limits::default());
+    let chat = ChatService::new(toolbox, Limits::default());
     let told = |event: ProgressEvent| {
         if let ProgressEvent::Started(task) = event {
             let _nobody_reads = std::io::stdout().write_all(format!("{task}\n").as_bytes());
@@ -224,7 +224,7 @@ async fn chat(home: &Path, address: &str, first: usize, sweep: bool) {
             data: Vec::new(),
             choice: None,
         };
-        let reply = talker.say(&turn, &told).await.expect("a reply");
+        let reply = chat.say(&turn, &told).await.expect("a reply");
         assert_eq!(reply.outcome, Outcome::Answered, "{}", reply.response.answer);
     }
 }

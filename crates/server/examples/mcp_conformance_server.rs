@@ -13,7 +13,8 @@ use std::time::Duration;
 use steward_domain::{ErrorClass, JsonObject};
 use steward_server::mcp::{
     Argument, Caller, Changes, ClientPrompt, Completion, CompletionOf, Failure, Gateway, Level, Message,
-    Offered, Options, Page, Prompt, Resource, ResourceBody, Session, Speaker, Template, serve_http,
+    Offered, Options, Page, Prompt, Resource, ResourceBody, Session, Speaker, TaskSupport, Template,
+    serve_http,
 };
 use steward_tools::{Answered, Content, Output, Progress};
 use tokio::io::AsyncReadExt as _;
@@ -93,6 +94,14 @@ const PLAIN: &[(&str, &str)] = &[
     ("test_input_required_result_capabilities", "Asks for what the client can do"),
 ];
 
+/// The tools that become tasks, with what they are for.
+const TASKS: &[(&str, &str)] = &[
+    ("failing_job", "Fails after a while"),
+    ("protocol_error_job", "Runs into a fault of the server"),
+    ("multi_input", "Asks for two things at once"),
+    ("test_tool_with_task", "Asks for a name, then works in the background"),
+];
+
 fn offered() -> Vec<Offered> {
     let nothing = Arc::new(object(json!({"type": "object", "properties": {}})));
     let mut tools: Vec<Offered> =
@@ -101,6 +110,13 @@ fn offered() -> Vec<Offered> {
     tools.push(with("test_sampling", "Asks the client's model", one_string("prompt")));
     tools.push(with("test_elicitation", "Asks the person", one_string("message")));
     tools.push(with("json_schema_2020_12_tool", "Tool with JSON Schema 2020-12 features", rich_schema()));
+    tools.extend(TASKS.iter().map(|(name, what)| Offered::new(*name, *what, nothing.clone())));
+    tools.push(with("greet", "Greets", one_string("name")));
+    tools.push(with("confirm_delete", "Asks before it deletes", one_string("filename")));
+    let slow = json!({"type": "object", "properties": {
+        "seconds": {"type": "number"}, "label": {"type": "string"},
+    }});
+    tools.push(with("slow_compute", "Takes so many seconds", slow));
     tools.push(with("test_custom_headers", "Has arguments that are mirrored in headers", mirrored()));
     tools
 }
@@ -264,6 +280,55 @@ impl Fixtures {
         Ok("nothing to ask for".into())
     }
 
+    /// The tools that become tasks.
+    async fn in_background(
+        &self,
+        name: &str,
+        arguments: &JsonObject,
+        session: &Session,
+    ) -> Result<Output, Failure> {
+        if name == "test_tool_with_task" {
+            let want = form("What is your name?", "name", "string");
+            let answers = session.ask(BTreeMap::from([("user_name".to_owned(), want)])).await?;
+            session.start_task(None);
+            pause().await;
+            let name = answers.get("user_name").and_then(|answer| answer.pointer("/content/name"));
+            return Ok(Output::text(format!("Hello, {}!", name.and_then(Json::as_str).unwrap_or_default())));
+        }
+        session.start_task(None);
+        match name {
+            "slow_compute" => {
+                let seconds = arguments.get("seconds").and_then(Json::as_f64).unwrap_or_default();
+                tokio::select! {
+                    () = tokio::time::sleep(Duration::from_secs_f64(seconds)) => {}
+                    () = session.cancelled().cancelled() => {
+                        return Err(Failure::tool("TOL013", "it was called off", ErrorClass::User));
+                    }
+                }
+                Ok(Output::text(format!("Computed {} for {seconds} s", string(arguments, "label"))))
+            }
+            "failing_job" => {
+                tokio::time::sleep(Duration::from_secs(1)).await;
+                Err(Failure::tool("TOL011", "This job always fails", ErrorClass::User))
+            }
+            "protocol_error_job" => {
+                pause().await;
+                Err(Failure::tool("MCP005", "This job runs into a fault", ErrorClass::Bug))
+            }
+            "confirm_delete" => {
+                let schema = json!({"type": "object", "properties": {"confirm": {"type": "boolean"}}});
+                let answer =
+                    session.elicit(format!("Delete {}?", string(arguments, "filename")), schema).await?;
+                Ok(Output::text(told(&answer)))
+            }
+            _ => {
+                let wants = [("first", "First name?"), ("second", "Second name?")];
+                let wants = wants.map(|(key, words)| (key.to_owned(), form(words, "name", "string")));
+                Ok(Output::text(format!("{:?}", session.ask(BTreeMap::from(wants)).await?)))
+            }
+        }
+    }
+
     async fn logging(&self, session: &Session) -> Output {
         for line in ["Tool execution started", "Tool processing data", "Tool execution completed"] {
             session.log(Level::Info, Some("conformance"), json!(line)).await;
@@ -289,6 +354,14 @@ impl Gateway for Fixtures {
 
     fn input_schema(&self, name: &str) -> Option<Arc<JsonObject>> {
         offered().into_iter().find(|tool| tool.name == name).map(|tool| tool.input_schema)
+    }
+
+    fn task_support(&self, name: &str) -> TaskSupport {
+        match name {
+            "failing_job" | "test_tool_with_task" => TaskSupport::Required,
+            "slow_compute" | "confirm_delete" | "protocol_error_job" | "multi_input" => TaskSupport::Optional,
+            _ => TaskSupport::Never,
+        }
     }
 
     async fn call(&self, name: &str, arguments: JsonObject, session: &Session) -> Result<Output, Failure> {
@@ -354,6 +427,11 @@ impl Gateway for Fixtures {
             "test_trigger_prompt_change" => {
                 self.prompts.send_modify(|version| *version += 1);
                 Output::text("The prompts changed")
+            }
+            "greet" => Output::text(format!("Hello, {}!", string(&arguments, "name"))),
+            "slow_compute" | "confirm_delete" => self.in_background(name, &arguments, session).await?,
+            name if TASKS.iter().any(|(known, _)| *known == name) => {
+                self.in_background(name, &arguments, session).await?
             }
             "json_schema_2020_12_tool" | "test_custom_headers" => Output::json(Json::Object(arguments)),
             name if PLAIN.iter().any(|(known, _)| *known == name) => self.asking(name, session).await?,

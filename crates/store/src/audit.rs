@@ -390,15 +390,15 @@ pub async fn consistency_from(store: &dyn Store, old: u64, size: u64) -> Result<
     Ok(consistency(&leaves, old).unwrap_or_default())
 }
 
-/// The entry that records a run of retention, and the owner of the house's own chain.
+/// The entry that records a run of retention, and the owner of the system's own chain.
 pub(crate) fn retention_entry(report: &RetentionReport) -> Result<(UserId, Draft)> {
     let mut data = Map::new();
     data.insert("purged".into(), serde_json::to_value(&report.purged)?);
     data.insert("files".into(), report.files.len().into());
-    Ok((house()?, Draft::new(EventType::RetentionApplied, Label::new("retention")?, data)))
+    Ok((system_owner()?, Draft::new(EventType::RetentionApplied, Label::new("retention")?, data)))
 }
 
-/// Who owns what the house does by itself.
-pub fn house() -> Result<UserId> {
+/// Who owns what the system does by itself.
+pub fn system_owner() -> Result<UserId> {
     Ok(UserId::new("steward")?)
 }

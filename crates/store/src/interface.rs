@@ -188,7 +188,7 @@ pub trait Store: Send + Sync {
     /// a lease that runs out wakes nobody: `at_most` is how late they may be noticed.
     async fn wait_for_work(&self, at_most: Duration) -> Result<()>;
 
-    /// Applies the policy, or says what it would do. What was purged is recorded in the house's own
+    /// Applies the policy, or says what it would do. What was purged is recorded in the system's own
     /// chain.
     async fn retain(
         &self,

@@ -12,7 +12,7 @@ use steward_journal::{Hash, Sealed};
 pub enum Scope {
     /// A user: sees what is theirs.
     User(UserId),
-    /// The house: retention, verification, administration. Never handed to a request from outside.
+    /// The system: retention, verification, administration. Never handed to a request from outside.
     System,
 }
 

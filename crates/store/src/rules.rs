@@ -1,6 +1,6 @@
 //! Rules that both stores keep in the same words.
 
-use crate::audit::house;
+use crate::audit::system_owner;
 use crate::change::{Commit, NewMessage};
 use crate::error::{Error, Result};
 use crate::query::Scope;
@@ -51,9 +51,10 @@ pub(crate) fn newest(tools: Vec<Valid<ToolDefinition>>, named: bool) -> Option<V
     tools.into_iter().filter(|tool| named || tool.is_active).max_by_key(number)
 }
 
-/// The house's own chain is written by the house alone: whoever writes a chain first owns it.
+/// The system's own chain is written by the system alone: whoever writes a chain first owns it.
 pub(crate) fn may_write(scope: &Scope, commit: &Commit) -> Result<()> {
     let other = scope.user().is_some_and(|user| *user != commit.owner);
-    let house = commit.chain == ChainId::SYSTEM && (*scope != Scope::System || commit.owner != house()?);
-    if other || house { Err(Error::OtherOwner) } else { Ok(()) }
+    let foreign =
+        commit.chain == ChainId::SYSTEM && (*scope != Scope::System || commit.owner != system_owner()?);
+    if other || foreign { Err(Error::OtherOwner) } else { Ok(()) }
 }

@@ -47,7 +47,7 @@ async fn main() -> Outcome {
         ..Options::default()
     };
     let server = server(&url, &scenario, &given)?;
-    let outcome = drive(&server, &options).await;
+    let outcome = drive(&server, &options, &given).await;
     let _ = std::fs::remove_dir_all(&folder);
     outcome
 }
@@ -70,11 +70,11 @@ fn server(url: &str, scenario: &str, given: &Json) -> Outcome<Valid<McpServer>> 
 }
 
 /// Uses the server, and logs in as often as it asks for that.
-async fn drive(server: &Valid<McpServer>, options: &Options) -> Outcome {
+async fn drive(server: &Valid<McpServer>, options: &Options, given: &Json) -> Outcome {
     let mut logins = 0;
     loop {
         let handle = Server::new(server.clone(), options.clone());
-        let used = visit(&handle).await;
+        let used = visit(&handle, given).await;
         handle.close().await;
         match used {
             Err(Error::LoginNeeded { detail, .. }) if logins < LOGINS => {
@@ -87,12 +87,23 @@ async fn drive(server: &Valid<McpServer>, options: &Options) -> Outcome {
     }
 }
 
-/// Lists the tools and calls every one.
-async fn visit(handle: &Handle) -> Result<(), Error> {
+/// Lists the tools and calls every one: with the arguments that the suite names, or with something
+/// that fits. A tool that wants a schema gets the first one that another tool has.
+async fn visit(handle: &Handle, given: &Json) -> Result<(), Error> {
     let mut context = Context::within(Duration::from_secs(20));
     context.human = Arc::new(Agreeable);
-    for tool in handle.tools().await? {
-        let arguments = arguments(&tool.offer.input_schema);
+    let tools = handle.tools().await?;
+    let named = |name: &str| {
+        let mut calls = given.get("toolCalls").and_then(Json::as_array).into_iter().flatten();
+        let call = calls.find(|call| call.get("name").and_then(Json::as_str) == Some(name))?;
+        call.get("arguments").and_then(Json::as_object).cloned()
+    };
+    let first = tools.first().map(|tool| tool.offer.input_schema.clone()).unwrap_or_default();
+    for tool in tools {
+        let mut arguments = named(&tool.name).unwrap_or_else(|| arguments(&tool.offer.input_schema));
+        if let Some(schema) = arguments.get_mut("schema") {
+            *schema = first.clone();
+        }
         let called = handle.call(&tool.name, &arguments, &context).await;
         eprintln!("{}: {called:?}", tool.name);
         match called {

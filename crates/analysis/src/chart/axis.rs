@@ -88,7 +88,7 @@ impl Scale {
                 };
                 let bare = suffix == "!" || (*tick == 0.0 && !matches!(unit, Unit::Share | Unit::Percent));
                 let number = if *tick == 0.0 { "0".to_owned() } else { number };
-                dress(&number, if bare { "" } else { suffix }, unit)
+                with_unit(&number, if bare { "" } else { suffix }, unit)
             })
             .collect()
     }
@@ -134,7 +134,7 @@ fn scientific(number: f64) -> String {
 }
 
 /// Puts the unit on a number that is already text.
-fn dress(number: &str, suffix: &str, unit: Unit) -> String {
+fn with_unit(number: &str, suffix: &str, unit: Unit) -> String {
     match (unit, number.strip_prefix('-')) {
         (Unit::Currency(sign), Some(rest)) => format!("-{sign}{rest}{suffix}"),
         (Unit::Currency(sign), None) => format!("{sign}{number}{suffix}"),
@@ -152,7 +152,7 @@ pub(crate) fn short(value: f64, unit: Unit) -> String {
     }
     let (divisor, suffix) = suffix(number.abs());
     if suffix == "!" || (number != 0.0 && number.abs() < 1e-4) {
-        return dress(&scientific(number), "", unit);
+        return with_unit(&scientific(number), "", unit);
     }
     let scaled = number / divisor;
     let places = match scaled.abs() {
@@ -165,7 +165,7 @@ pub(crate) fn short(value: f64, unit: Unit) -> String {
     };
     // Shares read best with one place at most.
     let places = if factor > 1.0 || unit == Unit::Percent { places.min(1) } else { places };
-    dress(&group(scaled, places, false), suffix, unit)
+    with_unit(&group(scaled, places, false), suffix, unit)
 }
 
 #[cfg(test)]

@@ -82,8 +82,8 @@ mod tests {
         let field = Field { name: "n".into(), kind: Kind::Number, unit };
         let rows = values.iter().map(|v| vec![Value::Float(*v)]).collect();
         let frame = Frame { name: String::new(), fields: vec![field], rows };
-        let dress = NumberFormat::of(&frame, 0);
-        frame.column(0).map(|value| dress.show(value)).collect()
+        let format = NumberFormat::of(&frame, 0);
+        frame.column(0).map(|value| format.show(value)).collect()
     }
 
     #[test]

@@ -18,34 +18,34 @@ const COLOURS: [u8; 8] = [32, 166, 36, 178, 75, 175, 97, 244];
 #[must_use]
 pub fn terminal(spec: &Spec, frame: &Frame, width: usize, colour: bool) -> Option<String> {
     let width = width.clamp(30, 200);
-    let pen = TerminalStyle { width, colour };
+    let style = TerminalStyle { width, colour };
     let (body, notes) = match spec.kind {
         ChartKind::Bar | ChartKind::GroupedBar | ChartKind::StackedBar => {
             let plot = bars::prepare(spec, frame).ok()?;
             let long = plot.along != AxisKind::Words && plot.slots.len() > 24;
-            (if long { pen.shape(&plot) } else { pen.bars(&plot, false) }?, plot.notes)
+            (if long { style.shape(&plot) } else { style.bars(&plot, false) }?, plot.notes)
         }
         ChartKind::Pie => {
             let (plot, _) = map::parts(spec, frame).ok()?;
-            (pen.bars(&plot, true)?, plot.notes)
+            (style.bars(&plot, true)?, plot.notes)
         }
         ChartKind::Line | ChartKind::Area => {
             let plot = lines::prepare(spec, frame).ok()?;
             let words = plot.along == AxisKind::Words && plot.series.len() == 1 && plot.slots.len() <= 24;
-            (if words { pen.bars(&plot, false) } else { pen.shape(&plot) }?, plot.notes)
+            (if words { style.bars(&plot, false) } else { style.shape(&plot) }?, plot.notes)
         }
-        ChartKind::Histogram => (pen.bars(&histogram(spec, frame)?, false)?, Vec::new()),
+        ChartKind::Histogram => (style.bars(&histogram(spec, frame)?, false)?, Vec::new()),
         ChartKind::Heatmap => {
             let plot = map::prepare(spec, frame).ok()?;
-            (pen.shades(&plot)?, plot.notes)
+            (style.shades(&plot)?, plot.notes)
         }
         ChartKind::Scatter | ChartKind::Box => return None,
     };
     let mut out = String::new();
-    let _ = writeln!(out, "{}", pen.paint(&cut(&spec.title, width), "1"));
+    let _ = writeln!(out, "{}", style.paint(&cut(&spec.title, width), "1"));
     let subtitle: Vec<String> = spec.subtitle.iter().cloned().chain(notes).collect();
     if !subtitle.is_empty() {
-        let _ = writeln!(out, "{}", pen.paint(&cut(&capital(&subtitle.join(" · ")), width), "2"));
+        let _ = writeln!(out, "{}", style.paint(&cut(&capital(&subtitle.join(" · ")), width), "2"));
     }
     out.push_str(&body);
     Some(out)

@@ -161,7 +161,8 @@ fn histogram(spec: &Spec, frame: &Frame) -> Result<Parts, ChartError> {
             json!({ "field": "x", "type": "quantitative", "bin": { "binned": true, "step": bins.step() } });
         with(axis(data::unit(frame, at), &title), more)
     };
-    let y = json!({ "field": "y", "type": "quantitative", "title": spec.y_title.as_deref().unwrap_or("Number of rows") });
+    let y = json!({ "field": "y", "type": "quantitative", "title": spec.y_title.as_deref().unwrap_or("Number \
+        of rows") });
     let encoding = json!({ "x": x, "x2": { "field": "end" }, "y": y });
     Ok((values, json!({ "type": "bar", "tooltip": true }), encoding, vec![data::rows(numbers.len())]))
 }

@@ -161,7 +161,10 @@ fn choose(listed: Vec<Listed>, warnings: &mut Vec<String>) -> Vec<Listed> {
     let total = listed.len();
     for table in listed {
         if chosen.len() == TABLES {
-            warnings.push(format!("there are {total} tables; the first {TABLES} are used. Give the user rights on fewer tables to choose"));
+            warnings.push(format!(
+                "there are {total} tables; the first {TABLES} are used. Give the user \
+                rights on fewer tables to choose"
+            ));
             break;
         }
         if table.columns.is_empty() {

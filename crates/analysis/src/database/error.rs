@@ -52,7 +52,8 @@ pub enum DatabaseError {
     #[error("only reading is allowed: {detail}. Send one SELECT statement")]
     NotReadOnly { detail: String },
     #[error(
-        "the database would read {detail} that this statement was not admitted to, so it was not run. Ask for less, and report this statement: admission should have refused it"
+        "the database would read {detail} that this statement was not admitted to, so it was not run. Ask \
+            for less, and report this statement: admission should have refused it"
     )]
     Wall { detail: String },
     #[error("{name} cannot be opened as a database: {detail}")]

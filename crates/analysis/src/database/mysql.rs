@@ -38,8 +38,8 @@ const ALIVE_WITHIN: Duration = Duration::from_secs(3);
 
 /// Double quotes are for names, and backslashes escape in strings, whatever the server's habit is:
 /// `guard` relies on it.
-const SESSION: &str = "SET SESSION sql_mode = CONCAT(REPLACE(@@sql_mode, 'NO_BACKSLASH_ESCAPES', ''), ',ANSI_QUOTES'); \
-    SET SESSION TRANSACTION READ ONLY";
+const SESSION: &str = "SET SESSION sql_mode = CONCAT(REPLACE(@@sql_mode, 'NO_BACKSLASH_ESCAPES', ''), \
+    ',ANSI_QUOTES'); SET SESSION TRANSACTION READ ONLY";
 
 /// A MySQL or MariaDB database.
 pub(super) struct MySql {
@@ -320,7 +320,8 @@ const TABLES: &str = "
     ORDER BY 3 DESC, 1, 2";
 
 const COLUMNS: &str = "
-    SELECT CAST(c.table_schema AS CHAR), CAST(c.table_name AS CHAR), CAST(c.column_name AS CHAR), LOWER(CAST(c.data_type AS CHAR)),
+    SELECT CAST(c.table_schema AS CHAR), CAST(c.table_name AS CHAR), CAST(c.column_name AS CHAR), \
+    LOWER(CAST(c.data_type AS CHAR)),
         LOWER(CAST(c.privileges AS CHAR))
     FROM information_schema.columns c
     WHERE c.table_schema NOT IN ('mysql', 'information_schema', 'performance_schema', 'sys')
@@ -329,7 +330,8 @@ const COLUMNS: &str = "
 const PRIMARY_KEYS: &str = "
     SELECT CAST(k.table_schema AS CHAR), CAST(k.table_name AS CHAR), CAST(k.column_name AS CHAR)
     FROM information_schema.key_column_usage k
-    WHERE k.constraint_name = 'PRIMARY' AND k.table_schema NOT IN ('mysql', 'information_schema', 'performance_schema', 'sys')
+    WHERE k.constraint_name = 'PRIMARY' AND k.table_schema NOT IN ('mysql', 'information_schema', \
+    'performance_schema', 'sys')
     ORDER BY k.table_schema, k.table_name, k.ordinal_position";
 
 const FOREIGN_KEYS: &str = "
@@ -414,8 +416,9 @@ mod tests {
         };
         let admin = MySqlConnectOptions::from_str(&format!("{url}/mysql")).unwrap();
         let mut admin = admin.connect().await.unwrap();
-        let table = "CREATE DATABASE IF NOT EXISTS remote_locks; CREATE OR REPLACE VIEW remote_locks.v AS SELECT 1 AS a; \
-            DROP TABLE IF EXISTS remote_locks.t; CREATE TABLE remote_locks.t (a int); INSERT INTO remote_locks.t VALUES (1)";
+        let table = "CREATE DATABASE IF NOT EXISTS remote_locks; CREATE OR REPLACE VIEW remote_locks.v AS \
+            SELECT 1 AS a; DROP TABLE IF EXISTS remote_locks.t; CREATE TABLE remote_locks.t (a int); INSERT INTO \
+            remote_locks.t VALUES (1)";
         admin.execute(sqlx::raw_sql(table)).await.unwrap();
         let database = MySql::connect(&format!("{url}/remote_locks")).await.unwrap();
         let limits = Limits { rows: 10, bytes: 1_000, timeout: Duration::from_secs(5) };

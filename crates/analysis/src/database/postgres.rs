@@ -340,7 +340,8 @@ const TABLES: &str = "
     WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND NOT c.relispartition
         AND n.nspname NOT IN ('pg_catalog', 'information_schema') AND n.nspname !~ '^pg_(toast|temp)'
         AND has_schema_privilege(n.oid, 'USAGE')
-        AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e')
+        AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid \
+        AND d.deptype = 'e')
     ORDER BY pg_table_is_visible(c.oid) DESC, n.nspname, c.relname";
 
 /// Columns that may be read. Those whose type cannot be written out as text are rare enough to be

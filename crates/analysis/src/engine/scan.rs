@@ -1,9 +1,9 @@
 //! Large CSV files: read by the engine as they are, in parallel, only the columns that a query
 //! needs.
 //!
-//! Values in local dress are read as text and undressed by a function of ours. Plain ones are read
+//! Values in local formats are read as text and parse_column by a function of ours. Plain ones are read
 //! typed; when one of them turns out not to be plain after all, the scan is registered again with
-//! every value undressed.
+//! every value parse_column.
 
 use super::Engine;
 use super::convert::{data_type, days};
@@ -38,12 +38,12 @@ pub(crate) struct CsvScan {
 pub(crate) struct ScanColumn {
     pub(crate) name: String,
     pub(crate) kind: Kind,
-    pub(crate) dress: ValueFormat,
+    pub(crate) format: ValueFormat,
     pub(crate) plain: bool,
 }
 
 impl CsvScan {
-    /// The same scan with every value undressed: what does not fit becomes empty instead of an
+    /// The same scan with every value parse_column: what does not fit becomes empty instead of an
     /// error.
     pub(crate) fn lenient(mut self) -> Self {
         for column in &mut self.columns {
@@ -90,30 +90,30 @@ impl CsvScan {
     }
 }
 
-/// A function that takes off the dress of one column.
+/// A function that parses one column.
 fn undress(column: &ScanColumn) -> datafusion::logical_expr::ScalarUDF {
-    let (dress, kind) = (column.dress, column.kind);
+    let (format, kind) = (column.format, column.kind);
     let name = format!("undress_{}", column.name);
     let function = move |values: &[ColumnarValue]| -> EngineResult<ColumnarValue> {
         let arrays = ColumnarValue::values_to_arrays(values)?;
         let Some(array) = arrays.first() else {
             return datafusion::common::internal_err!("undress takes one value");
         };
-        Ok(ColumnarValue::Array(undressed(&dress, kind, array)?))
+        Ok(ColumnarValue::Array(parse_column(&format, kind, array)?))
     };
     create_udf(&name, vec![DataType::Utf8], data_type(kind), Volatility::Immutable, Arc::new(function))
 }
 
-fn undressed(dress: &ValueFormat, kind: Kind, array: &ArrayRef) -> EngineResult<ArrayRef> {
+fn parse_column(format: &ValueFormat, kind: Kind, array: &ArrayRef) -> EngineResult<ArrayRef> {
     let text = cast(array, &DataType::Utf8)?;
     let values = text.as_string::<i32>().iter();
     Ok(match kind {
-        Kind::Boolean => Arc::new(BooleanArray::from_iter(values.map(|text| dress.boolean(text?)))),
-        Kind::Integer => Arc::new(Int64Array::from_iter(values.map(|text| dress.integer(text?)))),
-        Kind::Number => Arc::new(Float64Array::from_iter(values.map(|text| dress.number(text?)))),
-        Kind::Date => Arc::new(Date32Array::from_iter(values.map(|text| dress.date(text?).map(days)))),
+        Kind::Boolean => Arc::new(BooleanArray::from_iter(values.map(|text| format.boolean(text?)))),
+        Kind::Integer => Arc::new(Int64Array::from_iter(values.map(|text| format.integer(text?)))),
+        Kind::Number => Arc::new(Float64Array::from_iter(values.map(|text| format.number(text?)))),
+        Kind::Date => Arc::new(Date32Array::from_iter(values.map(|text| format.date(text?).map(days)))),
         Kind::Timestamp => Arc::new(TimestampMicrosecondArray::from_iter(
-            values.map(|text| dress.time(text?).map(|time| time.and_utc().timestamp_micros())),
+            values.map(|text| format.time(text?).map(|time| time.and_utc().timestamp_micros())),
         )),
         Kind::Text => text.clone(),
     })

@@ -104,7 +104,7 @@ impl Shared {
     }
 }
 
-/// The memory of a process and of those below it. A keeper may stand between the process that was
+/// The memory of a process and of those below it. A reaper may stand between the process that was
 /// started and the one that holds the data.
 fn family_memory(pid: i32, depth: usize) -> usize {
     let read = |file: &str| std::fs::read_to_string(format!("/proc/{pid}/{file}")).unwrap_or_default();

@@ -59,7 +59,8 @@ impl fmt::Display for ReadError {
                 let limit = crate::frame::group(*limit as f64, 0, false);
                 write!(
                     f,
-                    "{what} is larger than the limit of {limit}: split the file, or check that its line ends are right."
+                    "{what} is larger than the limit of {limit}: split the file, or check that its line ends \
+                        are right."
                 )
             }
         }

@@ -14,7 +14,7 @@ use crate::frame::{Kind, Unit};
 #[derive(Debug, Clone, PartialEq)]
 pub struct Guess {
     /// How its values are read.
-    pub dress: ValueFormat,
+    pub format: ValueFormat,
     /// What it holds.
     pub kind: Kind,
     /// How its numbers are shown.
@@ -113,17 +113,17 @@ pub fn guess<'a>(values: impl Iterator<Item = &'a str> + Clone, label: &str, dec
         evidence.add(value);
     }
     let mut assumptions = Vec::new();
-    let dress = choose(&evidence, values.clone(), hint, decimal_comma, &mut assumptions);
-    let guess = settle(dress, &evidence, values.clone(), assumptions);
+    let format = choose(&evidence, values.clone(), hint, decimal_comma, &mut assumptions);
+    let guess = settle(format, &evidence, values.clone(), assumptions);
     if enough(evidence.total - guess.bad.min(evidence.total), evidence.total)
-        || guess.dress == ValueFormat::Text
+        || guess.format == ValueFormat::Text
     {
         return with_unit(guess, hint, values);
     }
     settle(ValueFormat::Text, &evidence, values, Vec::new())
 }
 
-/// The dress that the evidence speaks for.
+/// The format that the evidence speaks for.
 fn choose<'a>(
     evidence: &Evidence,
     values: impl Iterator<Item = &'a str> + Clone,
@@ -157,8 +157,8 @@ fn choose<'a>(
     {
         return ValueFormat::Text;
     }
-    if let Some(dress) = counted_time(evidence, values.clone(), hint, assumptions) {
-        return dress;
+    if let Some(format) = counted_time(evidence, values.clone(), hint, assumptions) {
+        return format;
     }
     let style = evidence.style(decimal_comma, assumptions);
     let whole = !style.percent && !style.scaled && evidence.exponents == 0;
@@ -184,8 +184,8 @@ fn counted_time<'a>(
     let order = Order::Ymd;
     let shapes = [Shape::Compact, Shape::UnixSeconds, Shape::UnixMilliseconds];
     let shape = shapes.into_iter().find(|shape| {
-        let dress = ValueFormat::Timestamp { order, shape: *shape };
-        let fit = filled.clone().filter(|text| dress.fits(text)).count();
+        let format = ValueFormat::Timestamp { order, shape: *shape };
+        let fit = filled.clone().filter(|text| format.fits(text)).count();
         enough(fit, evidence.total)
     })?;
     if shape == Shape::Compact {
@@ -196,9 +196,9 @@ fn counted_time<'a>(
     Some(ValueFormat::Timestamp { order, shape })
 }
 
-/// Applies the dress to every value and counts what does not fit.
+/// Applies the format to every value and counts what does not fit.
 fn settle<'a>(
-    dress: ValueFormat,
+    format: ValueFormat,
     evidence: &Evidence,
     values: impl Iterator<Item = &'a str>,
     assumptions: Vec<String>,
@@ -208,18 +208,18 @@ fn settle<'a>(
         if text.is_empty() {
             continue;
         }
-        plain = plain && dress.is_plain(text);
-        if !is_nothing(text) && !dress.fits(text) {
+        plain = plain && format.is_plain(text);
+        if !is_nothing(text) && !format.fits(text) {
             bad += 1;
             if examples.len() < 3 {
                 examples.push(text.trim().chars().take(40).collect());
             }
         }
     }
-    let words = if dress == ValueFormat::Text { evidence.empty_text } else { evidence.nothing };
+    let words = if format == ValueFormat::Text { evidence.empty_text } else { evidence.nothing };
     Guess {
-        dress,
-        kind: dress.kind(),
+        format,
+        kind: format.kind(),
         unit: Unit::Plain,
         nulls: evidence.empty + words,
         bad,
@@ -234,14 +234,14 @@ fn with_unit<'a>(mut guess: Guess, hint: Hint, values: impl Iterator<Item = &'a 
     if !guess.kind.is_number() {
         return guess;
     }
-    let style = guess.dress.style();
+    let style = guess.format.style();
     if let Some(sign) = style.currency.filter(|sign| *sign != '¤') {
         guess.unit = Unit::Currency(sign);
         return guess;
     }
     let (mut count, mut years, mut high) = (0_usize, 0_usize, f64::NEG_INFINITY);
     let range = if hint.year { 1000.0..=2200.0 } else { 1800.0..=2100.0 };
-    for number in values.filter_map(|text| guess.dress.number(text)) {
+    for number in values.filter_map(|text| guess.format.number(text)) {
         count += 1;
         years += usize::from(range.contains(&number));
         high = high.max(number);

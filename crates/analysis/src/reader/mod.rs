@@ -1,4 +1,4 @@
-//! Reading messy files: encodings, layouts, values in local dress.
+//! Reading messy files: encodings, layouts, values in local formats.
 
 pub mod clock;
 pub mod encoding;

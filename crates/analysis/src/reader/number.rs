@@ -4,7 +4,7 @@
 //! the decimal one is always told by the caller, because one value alone cannot say whether `1,234`
 //! is large or small.
 
-/// A number without its clothes.
+/// The parsed parts of a number.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct NumberParts<'a> {
     /// Digits and separators only.
@@ -41,7 +41,7 @@ pub enum Mark {
 /// What one written number looks like.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Look<'a> {
-    /// The number without its clothes.
+    /// The bare number.
     pub bare: NumberParts<'a>,
     /// What its separators say.
     pub mark: Mark,
@@ -163,7 +163,7 @@ fn back_scale(text: &str) -> Option<(f64, &str)> {
     })
 }
 
-/// Takes the clothes off. What is left starts with a digit or a separator; whether it is a number
+/// Strips currency, units and signs. What is left starts with a digit or a separator; whether it is a number
 /// is not yet known.
 #[must_use]
 pub fn undress(text: &str) -> Option<NumberParts<'_>> {

@@ -31,7 +31,7 @@ pub struct ColumnRead {
     /// Where the column stands in a record of the file.
     pub source: usize,
     /// How its values are read.
-    pub dress: ValueFormat,
+    pub format: ValueFormat,
     /// How many values are empty.
     pub nulls: usize,
     /// How many values did not fit and were read as empty.
@@ -40,7 +40,7 @@ pub struct ColumnRead {
     pub assumptions: Vec<String>,
     /// Every value is written the way a machine writes it.
     pub plain: bool,
-    /// For times that are written in local dress: how the file spells each of them.
+    /// For times that are written in local formats: how the file spells each of them.
     pub spelled: BTreeMap<String, String>,
 }
 
@@ -348,7 +348,7 @@ fn add_column(read: &mut Read, source: usize, name: &str, label: &str, found: Gu
     read.labels.push(label.to_owned());
     read.columns.push(ColumnRead {
         source,
-        dress: found.dress,
+        format: found.format,
         nulls: found.nulls,
         bad: found.bad,
         assumptions: found.assumptions,
@@ -359,11 +359,11 @@ fn add_column(read: &mut Read, source: usize, name: &str, label: &str, found: Gu
 
 /// How the file spells the times of a column. Who looks one up wants to read it as it was written.
 fn spell(cells: &Cells<'_>, column: &mut ColumnRead) {
-    if column.plain || !column.dress.kind().is_time() {
+    if column.plain || !column.format.kind().is_time() {
         return;
     }
     for cell in cells.column(column.source) {
-        let value = column.dress.value(cell);
+        let value = column.format.value(cell);
         if !value.is_null() && column.spelled.len() < MOST_SPELLED {
             column.spelled.entry(value.plain()).or_insert_with(|| cell.trim().to_owned());
         }
@@ -374,7 +374,7 @@ fn spell(cells: &Cells<'_>, column: &mut ColumnRead) {
 fn values(row: &[Cow<'_, str>], columns: &[ColumnRead]) -> Vec<Value> {
     columns
         .iter()
-        .map(|column| row.get(column.source).map_or(Value::Null, |cell| column.dress.value(cell)))
+        .map(|column| row.get(column.source).map_or(Value::Null, |cell| column.format.value(cell)))
         .collect()
 }
 

@@ -123,7 +123,7 @@ impl Sheet {
 
 /// A table that was found in a sheet.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Found {
+pub struct SheetTable {
     /// The words above it, when there are some.
     pub title: Option<String>,
     /// The table.
@@ -139,7 +139,7 @@ struct Block {
 
 /// All tables of a sheet, and what was left out of it in words.
 #[must_use]
-pub fn find_tables(sheet: &Sheet) -> (Vec<Found>, Vec<String>) {
+pub fn find_tables(sheet: &Sheet) -> (Vec<SheetTable>, Vec<String>) {
     let width = sheet.rows.iter().map(|row| row.cells.len()).max().unwrap_or(0);
     let whole = Block { rows: (0..sheet.rows.len()).collect(), columns: 0..width };
     let mut blocks = Vec::new();
@@ -350,7 +350,7 @@ fn is_table(sheet: &Sheet, block: &Block, all: &[Block]) -> bool {
 }
 
 /// Reads the table of a block.
-fn read_block(sheet: &Sheet, block: &Block) -> Found {
+fn read_block(sheet: &Sheet, block: &Block) -> SheetTable {
     let top = texts(sheet, block, LOOKED_AT);
     // A title is one cell: without the empty ones beside it, it is a short record as in a text
     // file.
@@ -384,12 +384,13 @@ fn read_block(sheet: &Sheet, block: &Block) -> Found {
     let rows = sheet_totals::leave_out(rows, &labels, &mut warnings);
     if sheet.uncomputed > 0 {
         warnings.push(format!(
-            "{} on the sheet {} no stored value and count as empty: open the file in a spreadsheet program and save it.",
+            "{} on the sheet {} no stored value and count as empty: open the file in a spreadsheet program \
+                and save it.",
             count(sheet.uncomputed, "formula"),
             if sheet.uncomputed == 1 { "has" } else { "have" }
         ));
     }
-    Found { title, read: sheet_columns::read(&rows, &labels, has_header, warnings) }
+    SheetTable { title, read: sheet_columns::read(&rows, &labels, has_header, warnings) }
 }
 
 fn rows_were(number: usize) -> String {

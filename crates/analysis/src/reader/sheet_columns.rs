@@ -75,7 +75,7 @@ pub(super) fn read(rows: &[BodyRow], labels: &[String], named: bool, warnings: V
         read.labels.push(label.clone());
         read.columns.push(ColumnRead {
             source: place,
-            dress: ValueFormat::Text,
+            format: ValueFormat::Text,
             nulls,
             bad: typed.bad.count,
             assumptions: typed.assumptions,
@@ -156,7 +156,7 @@ fn numbers(cells: &[&Cell], label: &str) -> Typed {
         _ => true,
     });
     if whole && (guess.kind.is_time() || guess.kind == Kind::Text) {
-        let values = shown.iter().map(|text| guess.dress.value(text)).collect();
+        let values = shown.iter().map(|text| guess.format.value(text)).collect();
         return Typed {
             kind: guess.kind,
             unit: guess.unit,
@@ -256,7 +256,7 @@ fn words(cells: &[&Cell], tally: &Tally, label: &str) -> Typed {
         (Cell::Moment(moment), Kind::Date) => Value::Date(moment.date()),
         (Cell::Moment(moment), _) => Value::Time(*moment),
         (Cell::Bool(truth), _) => Value::Bool(*truth),
-        (Cell::Text(_) | Cell::Clock(_), _) => match (guess.dress.value(text), kind) {
+        (Cell::Text(_) | Cell::Clock(_), _) => match (guess.format.value(text), kind) {
             (Value::Int(number), Kind::Number) => Value::Float(number as f64),
             (Value::Date(date), Kind::Timestamp) => Value::Time(date.and_time(chrono::NaiveTime::MIN)),
             (value, _) => value,

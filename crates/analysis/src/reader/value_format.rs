@@ -1,6 +1,6 @@
 //! How the values of one column are written, and how each is read.
 //!
-//! Reading never fails and never allocates for plain values: what cannot be read is `None`. A dress
+//! Reading never fails and never allocates for plain values: what cannot be read is `None`. A format
 //! is made once per column (see `guess`) and then applied to every value, so it holds decisions,
 //! not evidence.
 
@@ -272,7 +272,7 @@ impl ValueFormat {
         }
     }
 
-    /// Can the value be read with this dress?
+    /// Can the value be read with this format?
     #[must_use]
     pub fn fits(&self, text: &str) -> bool {
         match self {

@@ -4,7 +4,7 @@
 //! but shapes and text.
 
 use super::text::{Block, Piece, blocks, pieces};
-use super::{MOST_ROWS, ReportInput, cell_text, cut_note, dresses, duration, is_right};
+use super::{MOST_ROWS, ReportInput, cell_text, cut_note, duration, formats, is_right};
 use crate::frame::Frame;
 use std::fmt::Write as _;
 
@@ -37,7 +37,10 @@ pub fn escape(text: &str) -> String {
 pub fn page_around(title: &str, body: &str) -> String {
     let mut out = String::from("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
     out.push_str("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
-    out.push_str("<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n");
+    out.push_str(
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src \
+        'unsafe-inline'\">\n",
+    );
     let title = escape(title);
     let _ = write!(out, "<title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n{body}");
     out.push_str("</main>\n</body>\n</html>\n");
@@ -50,7 +53,10 @@ pub fn html(input: &ReportInput<'_>) -> String {
     let title = if input.title.trim().is_empty() { "Report" } else { input.title.trim() };
     let mut out = String::from("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
     out.push_str("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
-    out.push_str("<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n");
+    out.push_str(
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src \
+        'unsafe-inline'\">\n",
+    );
     let _ =
         write!(out, "<title>{}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n", escape(title));
     head(&mut out, input, title);
@@ -220,12 +226,12 @@ pub(super) fn table(out: &mut String, frame: &Frame, title: &str, index: usize) 
         let _ = write!(out, "<th scope=\"col\"{class}>{}</th>", escape(&field.name));
     }
     out.push_str("</tr></thead>\n<tbody>\n");
-    let dresses = dresses(frame);
+    let formats = formats(frame);
     for row in 0..frame.rows.len().min(MOST_ROWS) {
         out.push_str("<tr>");
-        for (column, (field, dress)) in frame.fields.iter().zip(&dresses).enumerate() {
+        for (column, (field, format)) in frame.fields.iter().zip(&formats).enumerate() {
             let class = if is_right(field.kind) { " class=\"r\"" } else { " dir=\"auto\"" };
-            let _ = write!(out, "<td{class}>{}</td>", escape(&cell_text(frame, row, column, *dress)));
+            let _ = write!(out, "<td{class}>{}</td>", escape(&cell_text(frame, row, column, *format)));
         }
         out.push_str("</tr>\n");
     }

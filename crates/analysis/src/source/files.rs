@@ -369,7 +369,7 @@ fn large_csv(piece: &Piece, size: u64, looked_at: u64) -> Result<Loaded> {
             .map(|(field, column)| ScanColumn {
                 name: field.name.clone(),
                 kind: field.kind,
-                dress: column.dress,
+                format: column.format,
                 plain: column.plain,
             })
             .collect(),

@@ -1,7 +1,7 @@
 //! Folders and patterns: which of their files are data, which folders are partitions, and what is
 //! left out and why.
 
-use super::{Found, Guard, MAX_FILES, Opening, SourceLocation, detect, unpack};
+use super::{FoundSources, Guard, MAX_FILES, Opening, SourceLocation, detect, unpack};
 use crate::error::{Error, Result};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,17 +12,17 @@ const DEEPEST: usize = 12;
 const MAX_PARTITIONS: usize = 20_000;
 
 /// The files that a pattern names.
-pub(super) fn find_pattern(named: &str, guard: Guard<'_>) -> Result<Found> {
+pub(super) fn find_pattern(named: &str, guard: Guard<'_>) -> Result<FoundSources> {
     let wrong = |detail: String| Error::Source { what: named.to_owned(), detail };
     let paths = glob::glob(named).map_err(|error| wrong(error.to_string()))?;
     let mut paths: Vec<PathBuf> =
         paths.filter_map(std::result::Result::ok).filter(|path| path.is_file()).take(MAX_FILES + 1).collect();
     paths.sort();
-    several(named, &paths, Found::default(), guard)
+    several(named, &paths, FoundSources::default(), guard)
 }
 
 /// The data of a folder: its files, and its partitioned subfolders as one table.
-pub(super) fn find_folder(path: &Path, guard: Guard<'_>) -> Result<Found> {
+pub(super) fn find_folder(path: &Path, guard: Guard<'_>) -> Result<FoundSources> {
     let failed = |error: std::io::Error| Error::File { path: path.to_owned(), detail: error.to_string() };
     let mut entries: Vec<PathBuf> =
         std::fs::read_dir(path).map_err(failed)?.filter_map(|entry| Some(entry.ok()?.path())).collect();
@@ -50,7 +50,7 @@ pub(super) fn find_folder(path: &Path, guard: Guard<'_>) -> Result<Found> {
     } else {
         Vec::new()
     };
-    several(&path.display().to_string(), &files, Found { places, left_out, by_folder: true }, guard)
+    several(&path.display().to_string(), &files, FoundSources { places, left_out, by_folder: true }, guard)
 }
 
 fn file_name(path: &Path) -> String {
@@ -63,8 +63,8 @@ pub(crate) fn partition(name: &str) -> Option<(&str, &str)> {
 }
 
 /// Adds the files of these paths to what was found. A file that the guard refuses refuses them all.
-fn several(named: &str, paths: &[PathBuf], found: Found, guard: Guard<'_>) -> Result<Found> {
-    let Found { mut places, mut left_out, .. } = found;
+fn several(named: &str, paths: &[PathBuf], found: FoundSources, guard: Guard<'_>) -> Result<FoundSources> {
+    let FoundSources { mut places, mut left_out, .. } = found;
     let nothing = |detail: String| Error::Source { what: named.to_owned(), detail };
     if paths.is_empty() && places.is_empty() {
         let kinds = "there is no CSV, JSON, NDJSON, Parquet, Arrow, Avro, workbook or SQLite file in it";
@@ -91,7 +91,7 @@ fn several(named: &str, paths: &[PathBuf], found: Found, guard: Guard<'_>) -> Re
     }
     match first {
         Some(error) if places.is_empty() => Err(error),
-        _ => Ok(Found { places, left_out, by_folder: true }),
+        _ => Ok(FoundSources { places, left_out, by_folder: true }),
     }
 }
 

@@ -153,7 +153,7 @@ pub fn try_unchecked(path: &Path, sql: &str) -> Result<()> {
 
 /// What was named, and what of it was left out.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Found {
+pub struct FoundSources {
     /// The sources.
     pub places: Vec<SourceLocation>,
     /// Files of a folder that are no data, each with the reason.
@@ -162,7 +162,7 @@ pub struct Found {
     pub by_folder: bool,
 }
 
-impl Found {
+impl FoundSources {
     fn one(place: SourceLocation) -> Self {
         Self { places: vec![place], ..Self::default() }
     }
@@ -193,14 +193,14 @@ pub type Guard<'a> = &'a dyn Fn(Opening<'_>) -> Result<()>;
 
 /// Finds what was named: a file, a folder, a pattern, a database file or a server's address;
 /// `name=` before it names the table.
-pub fn find(named: &str) -> Result<Found> {
+pub fn find(named: &str) -> Result<FoundSources> {
     find_guarded(named, &|_| Ok(()))
 }
 
 /// The same for a caller who may not open everything. The guard sees what will be opened, never the
 /// text that was given: a check that reads the text by another grammar than this function can be
 /// led past it.
-pub fn find_guarded(named: &str, guard: Guard<'_>) -> Result<Found> {
+pub fn find_guarded(named: &str, guard: Guard<'_>) -> Result<FoundSources> {
     let named = named.trim();
     let nothing = |detail: &str| Error::Source { what: named.to_owned(), detail: detail.to_owned() };
     if named.is_empty() {
@@ -214,11 +214,11 @@ pub fn find_guarded(named: &str, guard: Guard<'_>) -> Result<Found> {
         return match scheme {
             "postgres" | "postgresql" | "mysql" | "mariadb" | crate::database::adbc::SCHEME => {
                 guard(Opening::Server(named))?;
-                Ok(Found::one(SourceLocation::Server(named.to_owned())))
+                Ok(FoundSources::one(SourceLocation::Server(named.to_owned())))
             }
             remote if remote::SCHEMES.contains(&remote) => {
                 guard(Opening::Server(named))?;
-                Ok(Found::one(SourceLocation::Remote(named.to_owned())))
+                Ok(FoundSources::one(SourceLocation::Remote(named.to_owned())))
             }
             "sqlite" | "file" => find_guarded(named.split_once("://").map_or("", |(_, path)| path), guard),
             _ => Err(nothing(
@@ -228,7 +228,7 @@ pub fn find_guarded(named: &str, guard: Guard<'_>) -> Result<Found> {
     }
     if let Some(path) = named.strip_prefix("sqlite:") {
         guard(Opening::File(Path::new(path)))?;
-        return Ok(Found::one(SourceLocation::Sqlite(path.into())));
+        return Ok(FoundSources::one(SourceLocation::Sqlite(path.into())));
     }
     let path = Path::new(named);
     if !path.exists() {
@@ -254,7 +254,7 @@ pub fn find_guarded(named: &str, guard: Guard<'_>) -> Result<Found> {
         return folder::find_folder(path, guard);
     }
     guard(Opening::File(path))?;
-    detect::detect_file(path).map(Found::one)
+    detect::detect_file(path).map(FoundSources::one)
 }
 
 fn is_name(name: &str) -> bool {

@@ -85,7 +85,8 @@ impl SqliteSource {
     pub(crate) fn discover(&self) -> Result<(Vec<Table>, Vec<Join>, Vec<String>)> {
         let (clock, mut left_out, mut first) = (SystemClock::default(), Vec::new(), None);
         let until = clock.monotonic() + DISCOVERY;
-        let names = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%' ORDER BY rowid";
+        let names = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE \
+            'sqlite_%' ORDER BY rowid";
         let names: Vec<String> =
             self.rows(names, 2_000)?.0.rows.iter().filter_map(|row| row.first().map(Value::plain)).collect();
         let mut tables = Vec::new();

@@ -96,7 +96,8 @@ impl<'a> Cells<'a> {
 
     fn too_large(&self) -> Error {
         let detail = format!(
-            "the workbook holds more than {} cells, or cells far from all others. Save the sheet you need as CSV or Parquet",
+            "the workbook holds more than {} cells, or cells far from all others. Save the sheet you need as \
+                CSV or Parquet",
             crate::frame::group(MOST_CELLS as f64, 0, false)
         );
         Error::Format { path: self.path.to_owned(), detail }

@@ -133,7 +133,8 @@ fn carry(name: Option<String>, points: &Points, course: &Course) -> std::result:
     let periods = plural(course.grain);
     if known.len() < FEWEST {
         return Err(format!(
-            "a forecast needs at least {FEWEST} whole {periods}, and the data has {}. Ask by a shorter period, or add data",
+            "a forecast needs at least {FEWEST} whole {periods}, and the data has {}. Ask by a shorter \
+                period, or add data",
             known.len()
         ));
     }

@@ -26,7 +26,8 @@ const HIDDEN: &str = "HIDDEN";
 /// STEWARD_ATTACK_STATEMENTS says otherwise.
 const STATEMENTS: usize = 750;
 
-const TABLES: &str = "CREATE TABLE customers (id INT, name VARCHAR(40), segment VARCHAR(40), email VARCHAR(80), ssn VARCHAR(80),
+const TABLES: &str = "CREATE TABLE customers (id INT, name VARCHAR(40), segment VARCHAR(40), email \
+    VARCHAR(80), ssn VARCHAR(80),
         state VARCHAR(40), secret_score INT);
     INSERT INTO customers VALUES (1, 'Ada', 'new', 'CANARY1@example.com', 'CANARY-1', 'Arizona', 918273645);
     INSERT INTO customers VALUES (2, 'Bob', 'old', 'CANARY2@example.com', 'CANARY-2', 'Texas', 918273645);
@@ -141,7 +142,8 @@ async fn attack(bench: &Workbench, dialect: Dialect, oracle: Option<&Oracle>, ru
     }
     let share = 100 * admitted / count().max(1);
     eprintln!(
-        "{dialect:?}{}: {} statements, {admissible} meant to pass, {admitted} admitted ({share} %), {ran} ran, {compared} compared",
+        "{dialect:?}{}: {} statements, {admissible} meant to pass, {admitted} admitted ({share} %), {ran} \
+            ran, {compared} compared",
         if rules { " with row rules" } else { "" },
         count()
     );
@@ -177,7 +179,8 @@ fn sqlite_oracle(rules: bool) -> impl Fn(&str) -> Option<Vec<String>> {
     )
     .unwrap();
     if !rules {
-        let more = "INSERT INTO customers VALUES (3, 'HIDDEN', 'HIDDEN', 'HIDDEN'); INSERT INTO orders VALUES (12, 3, 9, 'HIDDEN')";
+        let more = "INSERT INTO customers VALUES (3, 'HIDDEN', 'HIDDEN', 'HIDDEN'); INSERT INTO orders \
+            VALUES (12, 3, 9, 'HIDDEN')";
         copy.execute_batch(more).unwrap();
     }
     move |sql| {
@@ -250,7 +253,8 @@ async fn no_canary_leaves_postgres() {
     let url = format!("{server}/attack_canaries");
     let mut own = sqlx::PgConnection::connect(&url).await.unwrap();
     own.execute(sqlx::raw_sql(AssertSqlSafe(TABLES.to_owned()))).await.unwrap();
-    let state = "SELECT (SELECT count(*) FROM pg_class)::text || ' ' || (SELECT md5(string_agg(c::text, '')) FROM customers c)";
+    let state = "SELECT (SELECT count(*) FROM pg_class)::text || ' ' || (SELECT md5(string_agg(c::text, '')) \
+        FROM customers c)";
     let before: String = own.fetch_one(state).await.unwrap().get(0);
     attack_twice(&[url], Dialect::Postgres, None).await;
     assert_eq!(before, own.fetch_one(state).await.unwrap().get::<String, _>(0), "something was written");
@@ -266,8 +270,8 @@ async fn no_canary_leaves_mysql() {
     let url = format!("{server}/attack_canaries");
     let mut own = sqlx::MySqlConnection::connect(&url).await.unwrap();
     own.execute(sqlx::raw_sql(AssertSqlSafe(TABLES.to_owned()))).await.unwrap();
-    let state = "SELECT CONCAT((SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = 'attack_canaries'), ' ', \
-        (SELECT SUM(id) FROM customers), ' ', (SELECT SUM(amount) FROM orders))";
+    let state = "SELECT CONCAT((SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = \
+        'attack_canaries'), ' ', (SELECT SUM(id) FROM customers), ' ', (SELECT SUM(amount) FROM orders))";
     let before: String = own.fetch_one(state).await.unwrap().get(0);
     attack_twice(&[url], Dialect::MySql, None).await;
     assert_eq!(before, own.fetch_one(state).await.unwrap().get::<String, _>(0), "something was written");

@@ -32,12 +32,17 @@ pub(crate) fn make(drivers: &Path, path: &Path, statements: &str) {
     }
 }
 
-const SHOP: &str = "CREATE TABLE customers (id INT PRIMARY KEY, name VARCHAR, email VARCHAR, since DATE, rating DECIMAL(4, 2));
-    INSERT INTO customers VALUES (1, 'Ada', 'CANARY@example.com', '2023-05-01', 4.5), (2, 'Bob', NULL, '2024-02-29', NULL);
-    CREATE TABLE orders (id INT, customer_id INT REFERENCES customers (id), amount DOUBLE, placed TIMESTAMP, tags VARCHAR[]);
-    INSERT INTO orders VALUES (10, 1, 5.5, '2024-01-02 03:04:05', ['a', 'b']), (11, 1, 7, '2024-02-01 00:00:00', NULL),
+const SHOP: &str = "CREATE TABLE customers (id INT PRIMARY KEY, name VARCHAR, email VARCHAR, since DATE, \
+    rating DECIMAL(4, 2));
+    INSERT INTO customers VALUES (1, 'Ada', 'CANARY@example.com', '2023-05-01', 4.5), (2, 'Bob', NULL, \
+    '2024-02-29', NULL);
+    CREATE TABLE orders (id INT, customer_id INT REFERENCES customers (id), amount DOUBLE, placed TIMESTAMP, \
+    tags VARCHAR[]);
+    INSERT INTO orders VALUES (10, 1, 5.5, '2024-01-02 03:04:05', ['a', 'b']), (11, 1, 7, '2024-02-01 \
+    00:00:00', NULL),
         (12, 2, 1, '2024-02-03 12:00:00', []);
-    CREATE SCHEMA hr; CREATE TABLE hr.payroll (id INT, salary HUGEINT); INSERT INTO hr.payroll VALUES (1, 918273645);
+    CREATE SCHEMA hr; CREATE TABLE hr.payroll (id INT, salary HUGEINT); INSERT INTO hr.payroll VALUES (1, \
+    918273645);
     CREATE VIEW spent AS SELECT customer_id, sum(amount) AS total FROM orders GROUP BY customer_id;
     CREATE VIEW stolen AS SELECT * FROM read_text('/etc/hostname');
     CREATE MACRO upper(x) AS 'shadowed'";
@@ -83,7 +88,8 @@ async fn a_duckdb_file_is_discovered_asked_and_joined() {
         ),
         // The rows of both sources meet in the engine.
         (
-            "SELECT c.city, sum(o.amount) FROM orders o JOIN cities c ON c.customer = o.customer_id GROUP BY c.city ORDER BY 1",
+            "SELECT c.city, sum(o.amount) FROM orders o JOIN cities c ON c.customer = o.customer_id GROUP BY \
+                c.city ORDER BY 1",
             vec![vec!["Austin", "1"], vec!["Mesa", "12.5"]],
         ),
     ] {
@@ -203,7 +209,8 @@ async fn tables_of_any_driver_are_read_by_the_engine() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("shop.db");
     let tables = "CREATE TABLE orders (id INTEGER, state TEXT, amount REAL, email TEXT);
-        INSERT INTO orders VALUES (1, 'Arizona', 5.5, 'CANARY@example.com'), (2, 'Texas', 7, NULL), (3, 'Texas', 1, NULL);";
+        INSERT INTO orders VALUES (1, 'Arizona', 5.5, 'CANARY@example.com'), (2, 'Texas', 7, NULL), (3, \
+        'Texas', 1, NULL);";
     rusqlite::Connection::open(&path).unwrap().execute_batch(tables).unwrap();
     let before = std::fs::read(&path).unwrap();
     let address = format!("adbc://sqlite?uri=file:{}%3Fmode%3Dro", path.display());

@@ -40,7 +40,8 @@ async fn nothing_hostile_runs_and_nothing_changes() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("shop.sqlite");
     let database = rusqlite::Connection::open(&path).unwrap();
-    let tables = "CREATE TABLE sales (order_id INT, order_date TEXT, state TEXT, city TEXT, category TEXT, product TEXT, quantity INT,
+    let tables = "CREATE TABLE sales (order_id INT, order_date TEXT, state TEXT, city TEXT, category TEXT, \
+        product TEXT, quantity INT,
         unit_price REAL, amount REAL, customer_id INT, customer_email TEXT);
         INSERT INTO sales VALUES (1, '2021-01-01', 'Arizona', 'Mesa', 'A', 'B', 1, 2.0, 2.0, 7, 'a@example.com');
         CREATE TABLE customers (id INT, name TEXT, segment TEXT, contact TEXT, state TEXT);

@@ -89,7 +89,8 @@ async fn large_tables_are_sampled() {
     let Some(url) = fresh("large").await else { return };
     run(
         &url,
-        "CREATE TABLE big AS SELECT n AS id, 'kind ' || n % 50 AS kind, CASE WHEN n = 777777 THEN 'rare' ELSE 'common' END AS flag,
+        "CREATE TABLE big AS SELECT n AS id, 'kind ' || n % 50 AS kind, CASE WHEN n = 777777 THEN 'rare' \
+            ELSE 'common' END AS flag,
         'row ' || n AS name, date '2000-01-01' + n / 100 AS day FROM generate_series(1, 900000) n; ANALYZE big",
     )
     .await;
@@ -196,9 +197,14 @@ async fn every_type_can_be_read() {
 #[tokio::test]
 async fn nothing_can_be_written() {
     let Some(url) = fresh("hostile").await else { return };
-    run(&url, "CREATE TABLE t (a int); INSERT INTO t VALUES (1); CREATE SEQUENCE s; CREATE FUNCTION w() RETURNS int LANGUAGE sql AS 'INSERT INTO t VALUES (9) RETURNING a';
+    run(
+        &url,
+        "CREATE TABLE t (a int); INSERT INTO t VALUES (1); CREATE SEQUENCE s; CREATE FUNCTION w() \
+        RETURNS int LANGUAGE sql AS 'INSERT INTO t VALUES (9) RETURNING a';
         CREATE PROCEDURE p() LANGUAGE plpgsql AS $$BEGIN COMMIT; INSERT INTO t VALUES (8); COMMIT; END$$;
-        CREATE FUNCTION d() RETURNS int LANGUAGE plpgsql AS $$BEGIN PERFORM set_config('transaction_read_only', 'off', false); INSERT INTO t VALUES (7); RETURN 1; END$$").await;
+        CREATE FUNCTION d() RETURNS int LANGUAGE plpgsql AS $$BEGIN PERFORM set_config('transaction_read_only', 'off', false); INSERT INTO t VALUES (7); RETURN 1; END$$",
+    )
+    .await;
     let database = connect(&url).await.unwrap();
     for sql in [
         "COMMIT; INSERT INTO t VALUES (2)",
@@ -305,7 +311,8 @@ async fn limits_hold() {
         tokio::time::sleep(Duration::from_millis(100)).await;
         running = one(
             &*database,
-            "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND datname = current_database() AND pid <> pg_backend_pid()",
+            "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND datname = current_database() \
+                AND pid <> pg_backend_pid()",
         )
         .await;
         if running == Value::Int(0) {
@@ -366,8 +373,13 @@ async fn errors_are_clear() {
 #[tokio::test]
 async fn rights_are_respected() {
     let Some(url) = fresh("rights").await else { return };
-    run(&url, "DROP ROLE IF EXISTS remote_reader; CREATE ROLE remote_reader LOGIN; CREATE TABLE open (a int, hidden int); CREATE TABLE closed (a int);
-        INSERT INTO open VALUES (1, 2); GRANT SELECT (a) ON open TO remote_reader").await;
+    run(
+        &url,
+        "DROP ROLE IF EXISTS remote_reader; CREATE ROLE remote_reader LOGIN; CREATE TABLE open (a int, \
+        hidden int); CREATE TABLE closed (a int);
+        INSERT INTO open VALUES (1, 2); GRANT SELECT (a) ON open TO remote_reader",
+    )
+    .await;
     let url = url.replace("//steward@", "//remote_reader@");
     let database = connect(&url).await.unwrap();
     let found = database.discover().await.unwrap();

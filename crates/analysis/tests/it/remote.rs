@@ -48,7 +48,8 @@ async fn send(address: &str, method: &str, path: &str, body: &[u8]) -> String {
     let mut stream = tokio::net::TcpStream::connect(host).await.unwrap();
     let acl = if path.starts_with("/web") { "public-read" } else { "private" };
     let head = format!(
-        "{method} {path} HTTP/1.1\r\nHost: {host}\r\nContent-Length: {}\r\nx-amz-acl: {acl}\r\nConnection: close\r\n\r\n",
+        "{method} {path} HTTP/1.1\r\nHost: {host}\r\nContent-Length: {}\r\nx-amz-acl: {acl}\r\nConnection: \
+            close\r\n\r\n",
         body.len()
     );
     stream.write_all(head.as_bytes()).await.unwrap();
@@ -122,7 +123,8 @@ async fn a_bucket_is_asked_and_only_what_is_needed_is_fetched() {
     assert!(part * 8 < whole, "{part} bytes of {whole}");
     let (_, column) = fetched(&bench, "SELECT sum(amount) FROM sales").await;
     assert!(column * 2 < whole, "{column} bytes of {whole}");
-    let joined = "SELECT c.country, count(*) FROM sales s JOIN cities c ON c.city = s.city WHERE s.year = 2021 GROUP BY 1";
+    let joined = "SELECT c.country, count(*) FROM sales s JOIN cities c ON c.city = s.city WHERE s.year = \
+        2021 GROUP BY 1";
     assert_eq!(rows(&bench, joined).await, [["Italy", "90000"]]);
     assert!(sql(&bench, "COPY sales TO 's3://lake/out.csv'").await.is_err());
     // What the journal and people see holds the address and no key.

@@ -7,7 +7,8 @@ use steward_analysis::tools::Workbench;
 use steward_domain::{AnalysisTimeout, Coded as _, RowLimit};
 use steward_policy::{Access, Limits, Mask, RowRules, TableRules};
 
-const PEOPLE: &str = "CREATE TABLE people (id INT, name VARCHAR(20), region VARCHAR(20), phone VARCHAR(20), pay INT);
+const PEOPLE: &str = "CREATE TABLE people (id INT, name VARCHAR(20), region VARCHAR(20), phone VARCHAR(20), \
+    pay INT);
     INSERT INTO people VALUES (1, 'Ada', 'north', '415-555-2671', 10), (2, 'Bob', 'north', '415-555-2672', 20),
         (3, 'Cid', 'north', '415-555-2673', 30), (4, 'CANARY', 'south', '415-555-9999', 918273645);";
 

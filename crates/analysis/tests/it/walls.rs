@@ -7,8 +7,10 @@ use std::time::Duration;
 use steward_analysis::database::{Admission, Bounds, Database, Wall, connect};
 use steward_domain::Coded as _;
 
-const TABLES: &str = "CREATE TABLE customers (id INT PRIMARY KEY, name VARCHAR(40), email VARCHAR(80), ssn VARCHAR(80));
-    INSERT INTO customers VALUES (1, 'Ada', 'CANARY1@x.example', 'CANARY-1'), (2, 'Bob', 'CANARY2@x.example', 'CANARY-2');
+const TABLES: &str = "CREATE TABLE customers (id INT PRIMARY KEY, name VARCHAR(40), email VARCHAR(80), ssn \
+    VARCHAR(80));
+    INSERT INTO customers VALUES (1, 'Ada', 'CANARY1@x.example', 'CANARY-1'), (2, 'Bob', \
+    'CANARY2@x.example', 'CANARY-2');
     CREATE TABLE orders (id INT PRIMARY KEY, customer_id INT, amount INT);
     INSERT INTO orders VALUES (10, 1, 5), (11, 2, 7);
     CREATE TABLE payroll (id INT, salary INT); INSERT INTO payroll VALUES (1, 918273645)";
@@ -31,10 +33,12 @@ const READS: [&str; 10] = [
     "SELECT customers.id FROM (SELECT c.id FROM customers AS c WHERE c.name = 'Ada' LIMIT 10) AS customers",
     "SELECT c.id, UPPER(c.name) AS n FROM customers AS c WHERE c.id = 1",
     "SELECT COUNT(*) FROM customers",
-    "SELECT c.name, SUM(o.amount) FROM customers c JOIN orders o ON o.customer_id = c.id GROUP BY c.name ORDER BY 2 DESC",
+    "SELECT c.name, SUM(o.amount) FROM customers c JOIN orders o ON o.customer_id = c.id GROUP BY c.name \
+        ORDER BY 2 DESC",
     "WITH w AS (SELECT id AS email, name FROM customers) SELECT w.email FROM w JOIN w AS v ON v.email = w.email",
     "SELECT q.ssn FROM (SELECT amount AS ssn FROM orders) AS q WHERE q.ssn > 5 UNION SELECT id FROM customers",
-    "SELECT 'customers.email' AS x, TRIM(name) FROM customers WHERE name LIKE 'A%' OR id IN (SELECT customer_id FROM orders)",
+    "SELECT 'customers.email' AS x, TRIM(name) FROM customers WHERE name LIKE 'A%' OR id IN (SELECT \
+        customer_id FROM orders)",
     "SELECT RANK() OVER (PARTITION BY c.name ORDER BY c.id) FROM customers c",
     "SELECT EXTRACT(YEAR FROM CURRENT_DATE) + 1.5, CAST(amount AS CHAR(9)) FROM orders",
     "SELECT 1 AS id, 2 AS id",
@@ -50,7 +54,8 @@ const REACHES: [&str; 16] = [
     "SELECT * FROM customers",
     "SELECT MAX(c.ssn) FROM customers c",
     "SELECT q.x FROM (SELECT email AS x FROM customers) AS q",
-    "WITH w AS (SELECT ssn AS x FROM customers) SELECT id FROM orders WHERE EXISTS (SELECT 1 FROM w WHERE w.x LIKE 'C%')",
+    "WITH w AS (SELECT ssn AS x FROM customers) SELECT id FROM orders WHERE EXISTS (SELECT 1 FROM w WHERE \
+        w.x LIKE 'C%')",
     "SELECT (SELECT email FROM customers x WHERE x.id = o.customer_id) FROM orders o",
     "SELECT o.id FROM orders o JOIN customers o2 ON o2.ssn > 'A' AND o2.id = o.customer_id",
     "SELECT RANK() OVER (PARTITION BY c.email ORDER BY c.id) FROM customers c",
@@ -132,7 +137,8 @@ async fn postgres_says_what_a_statement_reads() {
 async fn a_statement_of_postgres_runs_under_a_role_that_holds_nothing() {
     let Some(server) = crate::servers::server("STEWARD_TEST_POSTGRES", "postgres") else { return };
     let (mut own, reader) = postgres(&server, "wall_role").await;
-    let role = "DO $$BEGIN CREATE ROLE steward_sandbox; EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; END$$;
+    let role = "DO $$BEGIN CREATE ROLE steward_sandbox; EXCEPTION WHEN duplicate_object OR unique_violation \
+        THEN NULL; END$$;
         GRANT steward_sandbox TO wall_role_reader";
     own.execute(sqlx::raw_sql(role)).await.unwrap();
     let database = connect(&reader).await.unwrap();

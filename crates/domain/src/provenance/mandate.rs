@@ -8,7 +8,7 @@
 //!   data, never both.
 //! - A number, a switch and a place that nobody proved are never left to results.
 
-use super::{Found, Proof, Provenance, Taint, destination, records::Lookup, words};
+use super::{Proof, ProofResult, Provenance, Taint, destination, records::Lookup, words};
 use crate::{CallOrigin, JsonObject};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -164,7 +164,7 @@ impl MandatedCall {
         let mut open = Vec::new();
         for (name, value) in arguments {
             let stated = self.arguments.get(name).is_some_and(|stated| !stated.is_null());
-            let proven = matches!(proof.find(name, value), Found::Proven | Found::Empty);
+            let proven = matches!(proof.find(name, value), ProofResult::Proven | ProofResult::Empty);
             if proven || (stated && taint.judge_literal(value) == Provenance::User) {
                 labels.insert(name.clone(), Provenance::User);
                 continue;

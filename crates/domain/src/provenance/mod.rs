@@ -190,13 +190,13 @@ impl Taint {
             return CallOrigin { call: Provenance::User, arguments: all };
         }
         let proof = Proof { words: words::Typed::new(&self.words), ids: self.ids.get(server) };
-        let found: Vec<(&String, Found)> =
+        let found: Vec<(&String, ProofResult)> =
             arguments.iter().map(|(name, value)| (name, proof.find(name, value))).collect();
-        let anchored = found.iter().any(|(_, found)| *found == Found::Proven);
-        let label = |found: Found| match found {
-            Found::Proven => Provenance::User,
-            Found::Empty if anchored => Provenance::User,
-            Found::Empty | Found::Unproven => Provenance::Untrusted,
+        let anchored = found.iter().any(|(_, found)| *found == ProofResult::Proven);
+        let label = |found: ProofResult| match found {
+            ProofResult::Proven => Provenance::User,
+            ProofResult::Empty if anchored => Provenance::User,
+            ProofResult::Empty | ProofResult::Unproven => Provenance::Untrusted,
         };
         let arguments: BTreeMap<String, Provenance> =
             found.into_iter().map(|(name, found)| (name.clone(), label(found))).collect();
@@ -264,7 +264,7 @@ struct Proof<'a> {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Found {
+enum ProofResult {
     Proven,
     Unproven,
     /// It says nothing: null, an empty text, an empty list.
@@ -272,19 +272,19 @@ enum Found {
 }
 
 impl Proof<'_> {
-    fn find(&self, name: &str, value: &Value) -> Found {
-        let all = |found: &mut dyn Iterator<Item = Found>| {
-            found.fold(Found::Empty, |sum, next| match (sum, next) {
-                (Found::Unproven, _) | (_, Found::Unproven) => Found::Unproven,
-                (Found::Empty, Found::Empty) => Found::Empty,
-                _ => Found::Proven,
+    fn find(&self, name: &str, value: &Value) -> ProofResult {
+        let all = |found: &mut dyn Iterator<Item = ProofResult>| {
+            found.fold(ProofResult::Empty, |sum, next| match (sum, next) {
+                (ProofResult::Unproven, _) | (_, ProofResult::Unproven) => ProofResult::Unproven,
+                (ProofResult::Empty, ProofResult::Empty) => ProofResult::Empty,
+                _ => ProofResult::Proven,
             })
         };
         let proven = match value {
-            Value::Null => return Found::Empty,
+            Value::Null => return ProofResult::Empty,
             Value::Array(values) => return all(&mut values.iter().map(|value| self.find(name, value))),
             Value::Object(map) => return all(&mut map.iter().map(|(name, value)| self.find(name, value))),
-            Value::String(text) if text.trim().is_empty() => return Found::Empty,
+            Value::String(text) if text.trim().is_empty() => return ProofResult::Empty,
             Value::String(text) => self.words.has(text) || self.is_id(name, text),
             Value::Number(number) => {
                 number.as_f64().is_some_and(|number| self.words.has_number(number))
@@ -293,7 +293,7 @@ impl Proof<'_> {
             // A switch is one bit, and the bit may be the one that matters.
             Value::Bool(_) => false,
         };
-        if proven { Found::Proven } else { Found::Unproven }
+        if proven { ProofResult::Proven } else { ProofResult::Unproven }
     }
 
     fn is_id(&self, name: &str, text: &str) -> bool {

@@ -3,8 +3,8 @@
 use super::*;
 use serde_json::json;
 
-const TASK: &str = "Please invite bob@x.example to 'Lunch' on May 19th, 2024 at 12:00 for one hour, and pay $1,200 to Alice's \
-                    account GB29NWBK60161331926819. Ask eve.mallory@y.example first.";
+const TASK: &str = "Please invite bob@x.example to 'Lunch' on May 19th, 2024 at 12:00 for one hour, and pay \
+    $1,200 to Alice's account GB29NWBK60161331926819. Ask eve.mallory@y.example first.";
 
 fn object(value: &Value) -> JsonObject {
     value.as_object().cloned().unwrap()

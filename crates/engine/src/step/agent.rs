@@ -169,15 +169,19 @@ impl Step<'_> {
         retry_after: Option<u32>,
     ) {
         let settings = self.program.settings();
-        if class == Class::Transient && attempt <= settings.retries {
+        let node = self.state.session(number).and_then(|session| self.program.node(session.node));
+        let millis = |seconds: f64| (seconds.clamp(0.0, 86_400.0) * 1000.0) as u64;
+        let (retries, base, cap) = match node.and_then(|node| node.retry.as_ref()) {
+            Some(policy) => (
+                policy.attempts.saturating_sub(1),
+                millis(policy.backoff_seconds),
+                millis(policy.max_backoff_seconds),
+            ),
+            None => (settings.retries, settings.backoff_ms, settings.backoff_cap_ms),
+        };
+        if class == Class::Transient && attempt <= retries {
             let salt = u64::from(number) | (1 << 40);
-            let wait = derive::backoff_micros(
-                self.task(),
-                salt,
-                attempt,
-                settings.backoff_ms,
-                settings.backoff_cap_ms,
-            );
+            let wait = derive::backoff_micros(self.task(), salt, attempt, base, cap);
             // The server's wish counts, within reason: an hour at most.
             let asked = i64::from(retry_after.unwrap_or(0).min(3600)).saturating_mul(1_000_000);
             let at = Timestamp::from_micros(self.state.now.micros().saturating_add(wait.max(asked)));

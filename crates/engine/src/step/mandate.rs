@@ -19,8 +19,9 @@ use serde_json::Value;
 use steward_domain::{AgentApprovals, JsonObject, Mandate, MandatedCall, Role, Sha256Hex, Taint, ToolName};
 
 /// What an agent is told of a call that waits.
-const WAITS: &str = "This call waits for a person and is not made yet. Make the other calls that the task needs and that do \
-                     not need its result; they are asked about together. When you can do no more without it, reply in words.";
+const WAITS: &str = "This call waits for a person and is not made yet. Make the other calls that the task \
+    needs and that do not need its result; they are asked about together. When you can do no more without it, \
+                     reply in words.";
 /// What stands before the results of the calls that waited.
 const DECIDED: &str = "The calls that waited were decided on. Go on, or answer:";
 
@@ -124,7 +125,7 @@ impl Step<'_> {
         let server = self.server_of(&call.target);
         let named = match call.target {
             Target::Tool(place) => self.state.tool(self.program, place).map(|tool| tool.name.clone()),
-            Target::Agent(..) => None,
+            Target::Agent(..) | Target::Workflow(..) => None,
         };
         let Some(tool) = call.resolved.clone().or(named) else { return };
         let judged = self.state.session(session).and_then(|running| {

@@ -124,7 +124,8 @@ pub(crate) fn edge_cases() -> Vec<Map<String, Value>> {
         .filter_map(char::from_u32)
         .collect();
     let values = vec![
-        json!({ "call_id": "c1", "tool_name": "sql.run", "arguments": { "query": "SELECT 1", "params": [1, true, null] } }),
+        json!({ "call_id": "c1", "tool_name": "sql.run", "arguments": { "query": "SELECT \
+            1", "params": [1, true, null] } }),
         json!({ "floats": floats }),
         json!({ "edges": [i64::MIN, i64::MAX, u64::MAX, 9_007_199_254_740_991_u64, 9_007_199_254_740_992_u64, -9_007_199_254_740_993_i64, 0, -1] }),
         json!({ "controls": controls, "é": "naïve", "日本": "語", "🙂": "😀 emoji", "\u{e000}": 1, "\u{10000}": 2, "\"": "\\", "a b": "/" }),

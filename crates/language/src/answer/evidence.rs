@@ -1,8 +1,9 @@
 //! What a written answer may rest on: the results it was written from, as numbers and texts.
 
-use super::number::{FigureKind, month_of, scan};
+use super::number::{FigureKind, scan};
 use serde_json::Value;
 use std::collections::BTreeSet;
+use steward_text::calendar::MONTHS;
 
 /// The most cells that are taken from one result.
 const CELLS: usize = 50_000;
@@ -204,28 +205,10 @@ fn label(text: &str) -> Vec<String> {
         && year.parse::<u32>().is_ok()
         && let Ok(month) = month.parse::<u32>()
     {
+        let name = usize::try_from(month).ok().and_then(|month| MONTHS.get(month.checked_sub(1)?));
         labels.extend(
-            ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
-                .iter()
-                .filter(|name| month_of(name) == Some(month))
-                .map(|name| (*name).to_owned()),
+            name.into_iter().flat_map(|name| [name.get(..3), Some(*name)]).flatten().map(str::to_owned),
         );
-        const LONG: [&str; 12] = [
-            "january",
-            "february",
-            "march",
-            "april",
-            "may",
-            "june",
-            "july",
-            "august",
-            "september",
-            "october",
-            "november",
-            "december",
-        ];
-        labels
-            .extend(LONG.iter().filter(|name| month_of(name) == Some(month)).map(|name| (*name).to_owned()));
     }
     labels
 }

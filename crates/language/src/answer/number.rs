@@ -1,5 +1,7 @@
 //! Numbers as people write them in a sentence: groups of thousands, decimals, percent, scale words.
 
+use steward_text::calendar::MONTHS;
+
 /// What a number in a text is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FigureKind {
@@ -36,20 +38,6 @@ pub(super) struct Figure {
     pub(super) day_of: Option<(u32, u32)>,
 }
 
-const MONTHS: [&str; 12] = [
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-];
 const ABOUT: [&str; 14] = [
     "about",
     "around",
@@ -70,7 +58,7 @@ const ABOUT: [&str; 14] = [
 const PLACES: [&str; 6] = ["step", "option", "section", "page", "point", "part"];
 
 /// The month that a word names, from 1: "Mar", "March".
-pub(super) fn month_of(word: &str) -> Option<u32> {
+fn month_of(word: &str) -> Option<u32> {
     let word = word.trim_matches(|c: char| !c.is_alphabetic()).to_lowercase();
     if word.len() < 3 {
         return None;

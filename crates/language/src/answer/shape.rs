@@ -146,7 +146,8 @@ pub fn conflicts(tables: &[(&str, &Table)]) -> Vec<String> {
         if let (Some((source, value)), false) = (other, detailed) {
             let field = name_words(&column).join(" ");
             told.push(format!(
-                "The sources do not agree on the {field} of {thing}: {first_source} says {first}, {source} says {value}."
+                "The sources do not agree on the {field} of {thing}: {first_source} says {first}, {source} \
+                    says {value}."
             ));
         }
     }

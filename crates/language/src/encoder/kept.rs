@@ -20,14 +20,14 @@ const SHAPE: &str = "steward vectors 1";
 type Key = [u8; 16];
 
 /// The file, read when something is first looked up.
-pub(super) struct Kept {
+pub(super) struct VectorCache {
     path: PathBuf,
     vectors: OnceLock<HashMap<Key, Arc<[f32]>>>,
     /// One writer at a time.
     writing: Mutex<()>,
 }
 
-impl Kept {
+impl VectorCache {
     pub(super) fn new(path: PathBuf) -> Self {
         Self { path, vectors: OnceLock::new(), writing: Mutex::default() }
     }

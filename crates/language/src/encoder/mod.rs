@@ -5,7 +5,7 @@
 
 mod kept;
 
-use kept::Kept;
+use kept::VectorCache;
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -19,7 +19,7 @@ const REMEMBERED: usize = 20_000;
 pub struct Encoder {
     inner: OnceLock<Option<Inner>>,
     known: Mutex<HashMap<String, Arc<[f32]>>>,
-    kept: Option<Kept>,
+    kept: Option<VectorCache>,
 }
 
 impl std::fmt::Debug for Encoder {
@@ -33,7 +33,7 @@ impl Encoder {
     /// work them out again.
     #[must_use]
     pub fn kept_in(path: PathBuf) -> Self {
-        Self { kept: Some(Kept::new(path)), ..Self::default() }
+        Self { kept: Some(VectorCache::new(path)), ..Self::default() }
     }
 
     /// Works out the vectors of many texts of definitions, several at the same time, and remembers

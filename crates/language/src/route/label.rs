@@ -41,7 +41,7 @@ struct Part {
 }
 
 /// A request as it is held against the intents.
-pub(super) struct Asked {
+pub(super) struct EncodedRequest {
     pub(super) vector: Option<Vec<f32>>,
     stems: BTreeSet<String>,
     telling: Vec<String>,
@@ -49,7 +49,7 @@ pub(super) struct Asked {
     groups: BTreeSet<usize>,
 }
 
-impl Asked {
+impl EncodedRequest {
     pub(super) fn read(text: &str, encoder: &Encoder, lexicon: &Lexicon) -> Self {
         let said = words(text);
         let all: Vec<String> = said.iter().map(|word| word.stem.clone()).collect();
@@ -142,7 +142,7 @@ impl IntentLabel {
     }
 
     /// What speaks for it. Where there are no examples, the phrasings stand in for them.
-    pub(super) fn signals(&self, asked: &Asked, rarity: &Rarity) -> Signals {
+    pub(super) fn signals(&self, asked: &EncodedRequest, rarity: &Rarity) -> Signals {
         let near = |vectors: &[Vec<f32>]| -> f32 {
             let Some(vector) = &asked.vector else { return 0.0 };
             vectors.iter().map(|other| product(vector, other)).fold(0.0, f32::max)

@@ -17,7 +17,7 @@ pub mod signal;
 
 use crate::Encoder;
 use crate::skill::sure;
-use label::{Asked, IntentLabel, Rarity};
+use label::{EncodedRequest, IntentLabel, Rarity};
 use lexicon::Lexicon;
 use signal::{BY_EXAMPLE, BY_NAME, Signals, Weights, scope, shares};
 use std::sync::Arc;
@@ -241,7 +241,7 @@ impl Router {
     /// weights are learned from.
     #[must_use]
     pub fn signals(&self, text: &str) -> Vec<Signals> {
-        let asked = Asked::read(text, &self.encoder, self.lexicon);
+        let asked = EncodedRequest::read(text, &self.encoder, self.lexicon);
         self.known.iter().map(|known| known.signals(&asked, &self.rarity)).collect()
     }
 
@@ -252,7 +252,7 @@ impl Router {
     }
 
     fn one(&self, text: &str) -> Understanding {
-        let asked = Asked::read(text, &self.encoder, self.lexicon);
+        let asked = EncodedRequest::read(text, &self.encoder, self.lexicon);
         let signals: Vec<Signals> =
             self.known.iter().map(|known| known.signals(&asked, &self.rarity)).collect();
         let scores: Vec<f32> = signals.iter().map(|signals| signals.score(&self.weights)).collect();
@@ -310,7 +310,7 @@ impl Router {
 
     fn reasons(
         &self,
-        asked: &Asked,
+        asked: &EncodedRequest,
         intents: &[(usize, f32)],
         signals: &[Signals],
         inside: f32,

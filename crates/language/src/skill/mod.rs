@@ -22,7 +22,7 @@ pub use agree::agrees;
 pub use extract::{Entity, EntityKind, Field, Value, extract};
 pub use humanise::{ErrorKind, HumanError, Remedy, humanise};
 pub use intent::{ALL, FOUR, Intent, SEVEN, classify};
-pub use refer::{Found, Recent, Reference, resolve, resolved};
+pub use refer::{Recent, Reference, Resolution, resolve, resolved};
 pub use suggest::{Answered, Suggestion, suggest};
 
 use steward_domain::Confidence;

@@ -56,7 +56,7 @@ impl From<&ConversationEntity> for Recent {
 
 /// What a reference stands for; the numbers are places in the list that was handed in.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Found {
+pub enum Resolution {
     /// This one.
     One(usize),
     /// All of these.
@@ -85,7 +85,7 @@ pub struct Reference {
     /// Where it ends.
     pub end: usize,
     /// What it stands for.
-    pub found: Found,
+    pub found: Resolution,
     /// How sure.
     pub confidence: Confidence,
     /// Why.
@@ -106,10 +106,12 @@ pub fn resolved(text: &str, recent: &[Recent]) -> serde_json::Value {
     };
     let document = |reference: &Reference| {
         let (stands_for, question) = match &reference.found {
-            Found::One(at) => (vec![named(at)], None),
-            Found::Several(all) => (all.iter().map(named).collect(), None),
-            Found::Unclear { options, question } => (options.iter().map(named).collect(), Some(question)),
-            Found::Nothing { question } => (Vec::new(), Some(question)),
+            Resolution::One(at) => (vec![named(at)], None),
+            Resolution::Several(all) => (all.iter().map(named).collect(), None),
+            Resolution::Unclear { options, question } => {
+                (options.iter().map(named).collect(), Some(question))
+            }
+            Resolution::Nothing { question } => (Vec::new(), Some(question)),
         };
         json!({
             "said": reference.said, "stands_for": stands_for, "question": question,
@@ -138,7 +140,7 @@ pub fn resolve(text: &str, recent: &[Recent]) -> Vec<Reference> {
     found
 }
 
-type Settled = (Found, f32, Vec<String>);
+type Settled = (Resolution, f32, Vec<String>);
 
 fn settle(text: &str, mention: &Mention, recent: &[Recent], before: &[Reference]) -> Settled {
     let fits = |entity: &Recent| mention.types.is_empty() || mention.types.contains(&entity.entity_type);
@@ -147,7 +149,9 @@ fn settle(text: &str, mention: &Mention, recent: &[Recent], before: &[Reference]
         return nothing(&mention.what());
     }
     match &mention.shape {
-        Shape::Named(at) => (Found::One(*at), 0.95, vec![format!("it is named: {}", label(recent, *at))]),
+        Shape::Named(at) => {
+            (Resolution::One(*at), 0.95, vec![format!("it is named: {}", label(recent, *at))])
+        }
         Shape::Nth(place) => nth(&group(recent, &fitting), *place, recent),
         Shape::Last(count) => {
             let shown = group(recent, &fitting);
@@ -156,7 +160,7 @@ fn settle(text: &str, mention: &Mention, recent: &[Recent], before: &[Reference]
                 return unclear(&shown, recent, "fewer were shown together");
             }
             (
-                Found::Several(shown.into_iter().skip(skip).collect()),
+                Resolution::Several(shown.into_iter().skip(skip).collect()),
                 0.9,
                 vec![format!("the last {count} of those shown together")],
             )
@@ -167,7 +171,7 @@ fn settle(text: &str, mention: &Mention, recent: &[Recent], before: &[Reference]
                 return unclear(&shown, recent, "fewer were shown together");
             }
             (
-                Found::Several(shown.into_iter().take(*count).collect()),
+                Resolution::Several(shown.into_iter().take(*count).collect()),
                 0.9,
                 vec![format!("the first {count} of those shown together")],
             )
@@ -175,9 +179,9 @@ fn settle(text: &str, mention: &Mention, recent: &[Recent], before: &[Reference]
         Shape::Both => {
             let shown = group(recent, &fitting);
             match shown.len() {
-                2 => (Found::Several(shown), 0.93, vec!["exactly two were shown together".into()]),
+                2 => (Resolution::Several(shown), 0.93, vec!["exactly two were shown together".into()]),
                 _ if fitting.len() == 2 => {
-                    (Found::Several(fitting), 0.85, vec!["exactly two were mentioned".into()])
+                    (Resolution::Several(fitting), 0.85, vec!["exactly two were mentioned".into()])
                 }
                 _ => unclear(&shown, recent, "not exactly two were mentioned"),
             }
@@ -186,11 +190,11 @@ fn settle(text: &str, mention: &Mention, recent: &[Recent], before: &[Reference]
         Shape::Many => {
             let shown = group(recent, &fitting);
             if shown.len() > 1 {
-                return (Found::Several(shown), 0.9, vec!["they were shown together last".into()]);
+                return (Resolution::Several(shown), 0.9, vec!["they were shown together last".into()]);
             }
             match fitting.len() {
-                1 => (Found::Several(fitting), 0.7, vec!["only one was mentioned".into()]),
-                _ => (Found::Several(fitting), 0.7, vec!["all that were mentioned".into()]),
+                1 => (Resolution::Several(fitting), 0.7, vec!["only one was mentioned".into()]),
+                _ => (Resolution::Several(fitting), 0.7, vec!["all that were mentioned".into()]),
             }
         }
         Shape::One => one(text, mention, &fitting, recent),
@@ -201,7 +205,7 @@ fn one(text: &str, mention: &Mention, fitting: &[usize], recent: &[Recent]) -> S
     let weighed = weigh::weigh(text, mention, fitting, recent);
     let Some((first, share, reasons)) = weighed.first() else { return nothing(&mention.what()) };
     if *share >= CLEAR {
-        return (Found::One(*first), *share, reasons.clone());
+        return (Resolution::One(*first), *share, reasons.clone());
     }
     let close: Vec<usize> =
         weighed.iter().filter(|(_, other, _)| *other * 4.0 >= *share).map(|(at, ..)| *at).collect();
@@ -247,9 +251,11 @@ fn nth(shown: &[usize], place: i32, recent: &[Recent]) -> Settled {
         usize::try_from(-place).ok().and_then(|back| shown.len().checked_sub(back))
     };
     match at.and_then(|at| shown.get(at)) {
-        Some(found) => {
-            (Found::One(*found), 0.92, vec![format!("by its place among {} that were shown", shown.len())])
-        }
+        Some(found) => (
+            Resolution::One(*found),
+            0.92,
+            vec![format!("by its place among {} that were shown", shown.len())],
+        ),
         None => unclear(shown, recent, "fewer were shown together"),
     }
 }
@@ -257,7 +263,7 @@ fn nth(shown: &[usize], place: i32, recent: &[Recent]) -> Settled {
 /// The one of a pair that is not the one at hand.
 fn other(fitting: &[usize], recent: &[Recent], before: &[Reference]) -> Settled {
     let said = before.iter().rev().find_map(|reference| match reference.found {
-        Found::One(at) => Some(at),
+        Resolution::One(at) => Some(at),
         _ => None,
     });
     let latest = fitting.iter().map(|at| recent.get(*at).map_or(0, |entity| entity.last)).max().unwrap_or(0);
@@ -277,7 +283,7 @@ fn other(fitting: &[usize], recent: &[Recent], before: &[Reference]) -> Settled 
             .collect()
     };
     match rest(&shown).as_slice() {
-        [only] => (Found::One(*only), 0.9, vec![format!("the other one than {}", label(recent, hand))]),
+        [only] => (Resolution::One(*only), 0.9, vec![format!("the other one than {}", label(recent, hand))]),
         [] => nothing("other one"),
         several => unclear(several, recent, "there is more than one other"),
     }
@@ -293,12 +299,12 @@ fn unclear(options: &[usize], recent: &[Recent], why: &str) -> Settled {
         Some((last, _)) => format!("Do you mean {last}?"),
         None => "Which one do you mean?".into(),
     };
-    (Found::Unclear { options, question }, 0.4, vec![why.to_owned()])
+    (Resolution::Unclear { options, question }, 0.4, vec![why.to_owned()])
 }
 
 fn nothing(what: &str) -> Settled {
     let question = format!("Which {what} do you mean? None was mentioned yet.");
-    (Found::Nothing { question }, 0.9, vec!["nothing that was mentioned fits".into()])
+    (Resolution::Nothing { question }, 0.9, vec!["nothing that was mentioned fits".into()])
 }
 
 /// How an entity is called when people are asked.

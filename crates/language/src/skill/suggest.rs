@@ -110,7 +110,8 @@ mod tests {
 
     fn domain(name: &str, capabilities: &[&str], related: &[&str], enabled: bool) -> Domain {
         serde_json::from_value(serde_json::json!({
-            "name": name, "display_name": name, "description": "Something that is long enough to be read as a description.",
+            "name": name, "display_name": name, "description": "Something that is long enough to be read as \
+                a description.",
             "capabilities": capabilities, "data_sources": ["a.csv"], "related_domains": related, "enabled": enabled
         }))
         .unwrap()

@@ -298,8 +298,8 @@ fn own_before_hints(tools: &mut [Prepared]) {
 
 /// What one tool says of a field holds for the field of that name in the others of its domain, too.
 fn share(tools: &mut [Prepared]) {
-    type Told = (Vec<String>, BTreeSet<String>);
-    let mut known: BTreeMap<(Option<DomainName>, String), Told> = BTreeMap::new();
+    type FieldNotes = (Vec<String>, BTreeSet<String>);
+    let mut known: BTreeMap<(Option<DomainName>, String), FieldNotes> = BTreeMap::new();
     for tool in tools.iter() {
         for field in &tool.fields {
             let (examples, cues) =

@@ -14,7 +14,7 @@ use super::text::Text;
 use super::types::{Choice, Noticed, Pick, RecordRef, Settled, Step, Target, TurnContext};
 use super::wish::Clause;
 use crate::pattern::pattern;
-use crate::skill::{Found, Recent, resolve};
+use crate::skill::{Recent, Resolution, resolve};
 use regex::Regex;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -223,20 +223,20 @@ pub(super) fn target(scene: &Scene<'_>, filled: &Filled, step: &Step) -> Referen
     }
     for found in resolve(&normal(plain), &sorted) {
         match found.found {
-            Found::One(at) => {
+            Resolution::One(at) => {
                 let things = sorted.get(at).map(thing).into_iter().collect();
                 return Referents::To(vec![Target::Known { things }]);
             }
-            Found::Several(places) => {
+            Resolution::Several(places) => {
                 let things = places.iter().filter_map(|at| sorted.get(*at)).map(thing).collect();
                 return Referents::To(vec![Target::Known { things }]);
             }
-            Found::Unclear { options, question } => {
+            Resolution::Unclear { options, question } => {
                 let records: Vec<RecordRef> =
                     options.iter().filter_map(|at| sorted.get(*at)).map(thing).collect();
                 return Referents::Unclear(question, record::options(&records));
             }
-            Found::Nothing { .. } => {}
+            Resolution::Nothing { .. } => {}
         }
     }
     if let Some(target) = ((earlier.len() == 1 && clause.inherits) || clause.elided)

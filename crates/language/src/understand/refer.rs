@@ -8,7 +8,7 @@ use super::point::{Scene, normal, of_earlier};
 use super::referent::{self, Referent, thing};
 use super::types::{Argument, Need, Pick, RecordRef, Step, Target};
 use super::wish::points_back;
-use crate::skill::{Found, Recent, resolve};
+use crate::skill::{Recent, Resolution, resolve};
 use serde_json::json;
 
 /// The things of other types that a step names or points to.
@@ -85,7 +85,7 @@ pub(super) fn refs(scene: &Scene<'_>, filled: &Filled, step: &mut Step) {
             let counted = place.is_some();
             let recent: &[Recent] = if counted { &[] } else { &recent };
             resolve(&normal(plain), recent).into_iter().find_map(|found| match found.found {
-                Found::One(at) => recent.get(at).map(|one| Target::Known { things: vec![thing(one)] }),
+                Resolution::One(at) => recent.get(at).map(|one| Target::Known { things: vec![thing(one)] }),
                 _ => None,
             })
         });

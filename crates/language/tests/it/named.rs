@@ -56,7 +56,8 @@ static READER: LazyLock<Reader> = LazyLock::new(|| {
 fn world() -> Vec<SeenRecord> {
     let pets = json!({ "pets": [
         { "id": 1, "name": "Bella", "owner": "Nora Hughes" }, { "id": 2, "name": "Coco", "owner": "Tom Reed" },
-        { "id": 3, "name": "Luna", "owner": "Sofia Keller" }, { "id": 4, "name": "Luna", "owner": "James Whitfield" },
+        { "id": 3, "name": "Luna", "owner": "Sofia Keller" }, { "id": 4, "name": "Luna", "owner": "James \
+            Whitfield" },
         { "id": 120, "name": "Max", "owner": "Tom Reed" }, { "id": 6, "name": "everything", "owner": "Ada Byrne" },
     ] });
     let lookup = READER.survey(&DomainName::new("vet").unwrap()).remove(0);

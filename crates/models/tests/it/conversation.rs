@@ -19,8 +19,9 @@ fn chat() -> Chat {
                 "You are a careful assistant. Call one tool at a time and never compute or guess yourself.",
             ),
             Turn::user(
-                "First look up the temperature in Oslo with get_temperature. Then convert the value with celsius_to_fahrenheit. \
-                 When you have the result of both tools, tell me the temperature in Fahrenheit in one sentence.",
+                "First look up the temperature in Oslo with get_temperature. Then convert the value with \
+                    celsius_to_fahrenheit. When you have the result of both tools, tell me the temperature \
+                    in Fahrenheit in one sentence.",
             ),
         ],
         tools: vec![

@@ -64,7 +64,8 @@ fn openai() -> Kind {
         plain: say("{\"a\": 1}"),
         overflow: (
             400,
-            json!({"error": {"message": "This model's maximum context length is 8192 tokens", "code": "context_length_exceeded"}}),
+            json!({"error": {"message": "This model's maximum context length is 8192 \
+                tokens", "code": "context_length_exceeded"}}),
         ),
         declined: json!({"choices": [{"message": {"content": null, "refusal": "no"}, "finish_reason": "stop"}]}),
     }
@@ -100,7 +101,8 @@ fn responses() -> Kind {
         plain: say(json!({"type": "output_text", "text": "{\"a\": 1}"})),
         overflow: (
             400,
-            json!({"error": {"message": "Your input exceeds the context window of this model", "code": "context_length_exceeded"}}),
+            json!({"error": {"message": "Your input exceeds the context window of this \
+                model", "code": "context_length_exceeded"}}),
         ),
         declined: say(json!({"type": "refusal", "refusal": "no"})),
     }
@@ -135,7 +137,8 @@ fn anthropic() -> Kind {
         plain: json!({"content": [reply], "stop_reason": "tool_use", "usage": {}}),
         overflow: (
             400,
-            json!({"type": "error", "error": {"type": "invalid_request_error", "message": "prompt is too long: 210000 tokens > 200000 maximum"}}),
+            json!({"type": "error", "error": {"type": "invalid_request_error", "message": "prompt is too \
+                long: 210000 tokens > 200000 maximum"}}),
         ),
         declined: json!({"content": [], "stop_reason": "refusal", "usage": {}}),
     }
@@ -163,7 +166,8 @@ fn gemini() -> Kind {
         plain: say("{\"a\": 1}"),
         overflow: (
             400,
-            json!({"error": {"code": 400, "message": "The input token count (2000000) exceeds the maximum number of tokens allowed (1048576).", "status": "INVALID_ARGUMENT"}}),
+            json!({"error": {"code": 400, "message": "The input token count (2000000) exceeds the maximum \
+                number of tokens allowed (1048576).", "status": "INVALID_ARGUMENT"}}),
         ),
         declined: json!({"promptFeedback": {"blockReason": "SAFETY"}}),
     }

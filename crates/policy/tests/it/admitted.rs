@@ -7,12 +7,15 @@ use steward_policy::{Dialect, Draft, Limits, Literal, Parameters, admit};
 fn ordinary_questions_pass() {
     for sql in [
         "SELECT 1",
-        "SELECT state, sum(amount) AS total FROM sales WHERE order_date >= '2021-01-01' GROUP BY state HAVING sum(amount) > 10 ORDER BY total DESC LIMIT 5",
+        "SELECT state, sum(amount) AS total FROM sales WHERE order_date >= '2021-01-01' GROUP BY state \
+            HAVING sum(amount) > 10 ORDER BY total DESC LIMIT 5",
         "select count(*) from sales",
-        "SELECT s.state, c.segment, avg(s.amount) FROM sales s JOIN customers c ON c.id = s.customer_id GROUP BY 1, 2",
+        "SELECT s.state, c.segment, avg(s.amount) FROM sales s JOIN customers c ON c.id = s.customer_id \
+            GROUP BY 1, 2",
         "SELECT state, amount FROM sales s JOIN hr.people p ON p.id = s.customer_id",
         "SELECT id FROM hr.people",
-        "WITH monthly AS (SELECT date_trunc('month', order_date) AS month, sum(amount) AS total FROM sales GROUP BY 1) SELECT * FROM monthly WHERE total > (SELECT avg(total) FROM monthly)",
+        "WITH monthly AS (SELECT date_trunc('month', order_date) AS month, sum(amount) AS total FROM sales \
+            GROUP BY 1) SELECT * FROM monthly WHERE total > (SELECT avg(total) FROM monthly)",
         "WITH RECURSIVE n AS (SELECT 1 AS i UNION ALL SELECT i + 1 FROM n WHERE i < 5) SELECT i FROM n",
         "WITH a (x) AS (SELECT amount FROM sales) SELECT x FROM a",
         "SELECT product FROM sales WHERE customer_id NOT IN (SELECT id FROM customers WHERE segment = 'new')",
@@ -22,11 +25,14 @@ fn ordinary_questions_pass() {
         "SELECT * FROM (SELECT id, name FROM customers) c",
         "SELECT p.* FROM hr.people p",
         "SELECT state FROM sales UNION SELECT segment FROM customers ORDER BY 1",
-        "SELECT CASE WHEN amount > 10 THEN 'high' ELSE 'low' END AS band, count(DISTINCT customer_id) FROM sales GROUP BY band",
-        "SELECT coalesce(city, 'none'), round(amount / nullif(quantity, 0), 2) FROM sales WHERE state ILIKE 'ari%' AND amount BETWEEN 1 AND 2",
+        "SELECT CASE WHEN amount > 10 THEN 'high' ELSE 'low' END AS band, count(DISTINCT customer_id) FROM \
+            sales GROUP BY band",
+        "SELECT coalesce(city, 'none'), round(amount / nullif(quantity, 0), 2) FROM sales WHERE state ILIKE \
+            'ari%' AND amount BETWEEN 1 AND 2",
         "SELECT extract(year FROM order_date), CAST(amount AS integer), order_date + interval '1 day' FROM sales",
         "SELECT \"state\" FROM \"sales\" -- a comment\n WHERE amount > 1",
-        "SELECT s.state, t.total FROM sales s, LATERAL (SELECT sum(amount) AS total FROM customers c WHERE c.id = s.customer_id) t",
+        "SELECT s.state, t.total FROM sales s, LATERAL (SELECT sum(amount) AS total FROM customers c WHERE \
+            c.id = s.customer_id) t",
         "SELECT sales.amount FROM sales",
         "VALUES (1, 'a'), (2, 'b')",
         "SELECT s.state FROM sales s JOIN customers c USING (state)",
@@ -34,7 +40,8 @@ fn ordinary_questions_pass() {
         // its name.
         "SELECT * FROM people",
         "SELECT id AS secret_score FROM customers ORDER BY secret_score",
-        "SELECT corr(quantity, amount), stddev(amount), percentile_cont(0.5) WITHIN GROUP (ORDER BY amount) FROM sales",
+        "SELECT corr(quantity, amount), stddev(amount), percentile_cont(0.5) WITHIN GROUP (ORDER BY amount) \
+            FROM sales",
     ] {
         let admitted = ask(sql).unwrap_or_else(|denied| panic!("{sql}\n{denied}"));
         let again = ask(admitted.text()).unwrap_or_else(|denied| panic!("{}\n{denied}", admitted.text()));

@@ -81,9 +81,10 @@ fn a_mask_shows_a_part_and_nothing_else_of_the_column() {
     let access = ruled("customers", TableRules { masks, ..TableRules::default() });
     assert_eq!(
         text("SELECT contact FROM customers WHERE name = 'A'", Dialect::Sqlite, &access),
-        "SELECT customers.contact FROM (SELECT rows.id AS id, substr(CAST(rows.name AS TEXT), 1, 1) AS name, rows.segment AS segment, \
-         substr(CAST(rows.contact AS TEXT), -4) AS contact, rows.state AS state FROM customers AS rows) AS customers \
-         WHERE customers.name = 'A'"
+        "SELECT customers.contact FROM (SELECT rows.id AS id, substr(CAST(rows.name AS TEXT), 1, 1) AS name, \
+            rows.segment AS segment, substr(CAST(rows.contact AS TEXT), -4) AS contact, rows.state AS state \
+            FROM customers AS rows) AS \
+         customers WHERE customers.name = 'A'"
     );
     // A mask does not grant what was not granted.
     let masks = [("secret_score".to_owned(), Mask::LastFour)].into();
@@ -96,7 +97,8 @@ fn of_a_guarded_table_only_large_groups_are_seen() {
     let access = ruled("sales", TableRules { smallest_group: Some(5), ..TableRules::default() });
     for sql in [
         "SELECT count(*) FROM sales",
-        "SELECT state, round(avg(amount), 2) AS mean, count(DISTINCT city) FROM sales WHERE category = 'x' GROUP BY state ORDER BY mean",
+        "SELECT state, round(avg(amount), 2) AS mean, count(DISTINCT city) FROM sales WHERE category = 'x' \
+            GROUP BY state ORDER BY mean",
         "SELECT upper(state), sum(amount) + 1 FROM sales GROUP BY 1 HAVING sum(amount) > 10 ORDER BY 2",
         "SELECT name FROM customers WHERE state IN (SELECT state FROM sales GROUP BY state)",
         "WITH x AS (SELECT state, sum(amount) AS a FROM sales GROUP BY state) SELECT max(a) FROM x",

@@ -42,7 +42,7 @@ pub(super) fn reply(work: &Work, understood: &Understood, done: &Done) -> Reply 
     if answer.trim().is_empty() {
         "Done.".clone_into(&mut answer);
     }
-    let elapsed = work.talker.house().clock.monotonic().saturating_sub(work.began);
+    let elapsed = work.chat.app().clock.monotonic().saturating_sub(work.began);
     let partial = matches!(outcome, Outcome::Partial | Outcome::Failed) || !missing.is_empty();
     let sources = sources(work, done);
     let answered = matches!(outcome, Outcome::Answered | Outcome::Partial);
@@ -152,7 +152,7 @@ fn words(work: &Work, understood: &Understood, done: &Done, outcome: Outcome) ->
             }
             StepOutcome::Late => lines.push(format!(
                 "{prefix}There was no answer within {} s. Ask for it alone, or try again in a moment.",
-                work.talker.limits.answer.as_secs()
+                work.chat.limits.answer.as_secs()
             )),
             // It is done once the decision is there.
             StepOutcome::Skipped(before) if decides(&done.ended, *before) => {}
@@ -275,7 +275,7 @@ fn help(work: &Work) -> Vec<String> {
 
 /// The domains that this caller may ask.
 fn fields(work: &Work) -> Vec<Domain> {
-    let snapshot = work.talker.toolbox.registry().snapshot();
+    let snapshot = work.chat.toolbox.registry().snapshot();
     let known: std::collections::BTreeSet<DomainName> =
         work.reader.domains().map(|topic| topic.name.clone()).collect();
     let mut found: Vec<Domain> = Vec::new();
@@ -350,7 +350,7 @@ fn lacking(ended: &Ended, all: &[Ended], work: &Work) -> Option<Missing> {
         }),
         StepOutcome::Late => Some(Missing {
             part,
-            reason: format!("It did not answer within {} s.", work.talker.limits.answer.as_secs()),
+            reason: format!("It did not answer within {} s.", work.chat.limits.answer.as_secs()),
             next: "Ask for it alone, or try again in a moment.".to_owned(),
             code: Some("TOL008"),
         }),

@@ -36,12 +36,15 @@ impl ChatService {
 
     /// The same while the conversation's turn is held; gives back what was told.
     pub(super) async fn tell_decided(&self, user: &UserId, id: ConversationId) -> Result<Vec<String>> {
-        let (store, scope) = (&self.house().store, Scope::User(user.clone()));
+        let (store, scope) = (&self.app().store, Scope::User(user.clone()));
         let window = store.window(&scope, id, WINDOW).await?;
         let mut told = Vec::new();
         for task in open_calls(window.iter().map(|message| &**message)) {
             let Some(task) = store.task(&scope, task).await? else { continue };
-            if !matches!(task.status, TaskStatus::Completed | TaskStatus::Failed | TaskStatus::Cancelled) {
+            if !matches!(
+                task.status,
+                TaskStatus::Completed | TaskStatus::Failed | TaskStatus::Cancelled | TaskStatus::Rejected
+            ) {
                 continue;
             }
             let entries = store.entries(&scope, ChainId::from(task.id), 0, 100).await?;
@@ -58,13 +61,13 @@ impl ChatService {
     }
 
     async fn append(&self, user: &UserId, id: ConversationId, task: &Task, text: String) -> Result<()> {
-        let house = self.house();
-        let now = house.clock.now();
+        let app = self.app();
+        let now = app.clock.now();
         let mut metadata = Map::new();
         metadata.insert(DECIDED.into(), json!(task.id));
         metadata.insert("outcome".into(), json!(task.status));
         let message = NewMessage {
-            id: MessageId(house.random.uuid_v7(now)?),
+            id: MessageId(app.random.uuid_v7(now)?),
             conversation_id: id,
             role: Role::Agent,
             content: Content::new(text)?,
@@ -80,7 +83,7 @@ impl ChatService {
         let draft = Draft::new(EventType::MessageAppended, Label::new("runtime")?, data);
         let commit =
             Commit::new(user.clone(), ChainId::from(id)).entry(draft).change(Change::AppendMessage(message));
-        JournalWriter::write_once(&*house.store, &Scope::User(user.clone()), commit).await?;
+        JournalWriter::write_once(&*app.store, &Scope::User(user.clone()), commit).await?;
         Ok(())
     }
 }

@@ -65,9 +65,9 @@ pub(super) struct Memory {
 }
 
 impl Memory {
-    pub(super) async fn open(house: &AppContext, turn: &Turn) -> Result<Self> {
+    pub(super) async fn open(app: &AppContext, turn: &Turn) -> Result<Self> {
         let mut memory = Self {
-            id: ConversationId(house.random.uuid_v7(house.clock.now())?),
+            id: ConversationId(app.random.uuid_v7(app.clock.now())?),
             known: false,
             recent: Vec::new(),
             lists: Vec::new(),
@@ -85,11 +85,11 @@ impl Memory {
         let Some(id) = turn.conversation else { return Ok(memory) };
         (memory.id, memory.known) = (id, true);
         let scope = Scope::User(turn.caller.user.clone());
-        let found = house.store.conversation(&scope, id).await?;
+        let found = app.store.conversation(&scope, id).await?;
         if !found.is_some_and(|conversation| conversation.status == ConversationStatus::Active) {
             return Err(Error::NoConversation(id.to_string()));
         }
-        let window = house.store.window(&scope, id, WINDOW).await?;
+        let window = app.store.window(&scope, id, WINDOW).await?;
         // What tells a decision of somebody else is no answer to what was said.
         let answers = |message: &&Valid<Message>| {
             message.role == Role::Agent && !message.metadata.contains_key(DECIDED)
@@ -117,7 +117,7 @@ impl Memory {
                 .threads
                 .extend(read::<BTreeMap<String, String>>(&message.metadata, "threads").unwrap_or_default());
         }
-        let known = house.store.entities(&scope, id, EntitySearch::Recent, ENTITIES).await?;
+        let known = app.store.entities(&scope, id, EntitySearch::Recent, ENTITIES).await?;
         for entity in &known {
             let text = |name: &str| entity.metadata.get(name).and_then(Json::as_str);
             let id = text("id").unwrap_or(entity.entity_id.as_str()).to_owned();
@@ -133,14 +133,14 @@ impl Memory {
     /// The conversation itself, when it is new: what is written of it needs it to be there.
     pub(super) fn begin(
         &self,
-        house: &AppContext,
+        app: &AppContext,
         turn: &Turn,
         understood: &Understood,
     ) -> Result<Option<Change>> {
         if self.known {
             return Ok(None);
         }
-        let now = house.clock.now();
+        let now = app.clock.now();
         let conversation = Conversation {
             id: self.id,
             user_id: turn.caller.user.clone(),
@@ -156,7 +156,7 @@ impl Memory {
     /// Appends what was said and what was answered, with what the next turn needs to know.
     pub(super) async fn close(
         &self,
-        house: &AppContext,
+        app: &AppContext,
         opened: &Opened,
         understood: &Understood,
         done: &Done,
@@ -164,7 +164,7 @@ impl Memory {
         record: &Record,
     ) -> Result<()> {
         let Opened { turn, world, .. } = opened;
-        let now = house.clock.now();
+        let now = app.clock.now();
         let data = if turn.data.is_empty() { &self.data } else { &turn.data };
         let data: Vec<String> =
             data.iter().map(|named| steward_analysis::source::without_password(named)).collect();

@@ -12,7 +12,7 @@
 //! - When the time is up the answer is given from what arrived, and says what is missing and why.
 //!
 //! It does not read language itself (`language::understand` does) and does not call tools past the
-//! desk.
+//! gateway.
 
 mod agents;
 mod call;
@@ -158,8 +158,8 @@ impl ChatService {
         &self.toolbox
     }
 
-    fn house(&self) -> &AppContext {
-        self.toolbox.house()
+    fn app(&self) -> &AppContext {
+        self.toolbox.app()
     }
 
     /// What is known about what can be asked, for this caller. Servers that were never looked at
@@ -206,19 +206,19 @@ impl ChatService {
     /// written down.
     pub async fn understand(&self, turn: &Turn) -> Result<Understood> {
         let opened = self.open(turn, &|_| {}).await?;
-        understand(&opened, self.house()).await
+        understand(&opened, self.app()).await
     }
 
     /// Whether what a message acts on exists: each target is looked up by tools that change
     /// nothing, and nothing else is called.
     pub async fn validate(&self, turn: &Turn) -> Result<serde_json::Value> {
         let mut opened = self.open(turn, &|_| {}).await?;
-        let mut understood = understand(&opened, self.house()).await?;
+        let mut understood = understand(&opened, self.app()).await?;
         let subject = json!({ "check": true });
         let mut record = self.open_record(&opened, "validation", subject).await?;
         let near = look::domains(&opened, &understood);
         if look::worth(&opened, &understood) && self.look_around(&mut opened, &near, record.task).await {
-            understood = understand(&opened, self.house()).await?;
+            understood = understand(&opened, self.app()).await?;
         }
         let work = self.work(&opened, &understood, record.task);
         let mut checks = Vec::new();
@@ -262,9 +262,9 @@ impl ChatService {
 
     /// Everything that a message is read with.
     async fn open(&self, turn: &Turn, watch: Watch<'_>) -> Result<Opened> {
-        let began = self.house().clock.monotonic();
+        let began = self.app().clock.monotonic();
         let mut turn = turn.clone();
-        let memory = Memory::open(self.house(), &turn).await?;
+        let memory = Memory::open(self.app(), &turn).await?;
         if let Some(choice) = turn.choice {
             memory.option(choice)?.say.clone_into(&mut turn.said);
         }
@@ -285,19 +285,19 @@ impl ChatService {
             subject,
             data: json!({ "from": "conversation" }),
         };
-        let record = Record::open(self.house(), opening).await?;
-        self.toolbox.pens().put(record.writer());
+        let record = Record::open(self.app(), opening).await?;
+        self.toolbox.journal_writers().put(record.writer());
         Ok(record)
     }
 
     fn work(&self, opened: &Opened, understood: &Understood, task: TaskId) -> carry::Work {
         let Opened { turn, memory, data, reader, world, looked, absent, began } = opened.clone();
-        let (talker, steps) = (self.clone(), understood.steps.clone());
-        carry::Work { talker, reader, turn, memory, world, looked, absent, data, steps, task, began }
+        let (chat, steps) = (self.clone(), understood.steps.clone());
+        carry::Work { chat, reader, turn, memory, world, looked, absent, data, steps, task, began }
     }
 
     async fn take(&self, turn: &Turn, watch: Watch<'_>, stop: &CancellationToken) -> Result<Reply> {
-        let house = self.house();
+        let app = self.app();
         let mut opened = self.open(turn, watch).await?;
         let subject = turn_subject(&opened.turn.said, opened.memory.id);
         let mut record = self.open_record(&opened, "orchestrator", subject).await?;
@@ -317,7 +317,7 @@ impl ChatService {
         };
         // First the answer, then the end of the task: a process that dies between the two leaves a
         // turn that was answered, and the next process ends its task.
-        opened.memory.close(house, &opened, &understood, &done, &reply, &record).await?;
+        opened.memory.close(app, &opened, &understood, &done, &reply, &record).await?;
         crash::here(CrashPoint::AfterAnswerBeforeEnd);
         record.end(outcome).await?;
         Ok(reply)
@@ -361,16 +361,16 @@ impl ChatService {
         watch: Watch<'_>,
         stop: &CancellationToken,
     ) -> Result<(Reply, Understood, carry::Done)> {
-        let house = self.house();
+        let app = self.app();
         if let Some(told) = Box::pin(self.decide_paused(opened, record, watch, stop)).await? {
             return Ok(told);
         }
         let understood = self.read(opened, record, stop).await?;
         let opened = &*opened;
         let Opened { turn, memory, .. } = opened;
-        let mut agents = Agents::new(house, &turn.caller.user, memory.id);
+        let mut agents = Agents::new(app, &turn.caller.user, memory.id);
         agents.understood(turn, &understood, memory)?;
-        if let Some(new) = memory.begin(house, turn, &understood)? {
+        if let Some(new) = memory.begin(app, turn, &understood)? {
             record.change(new);
         }
         // Nothing leaves this process before what led to it is on disk.
@@ -405,7 +405,7 @@ impl ChatService {
         )?;
         let document =
             serde_json::to_vec(&Redactor::shared().redact_secrets_in(reply.json())).unwrap_or_default();
-        keep_artifact(house, record, ArtifactKind::Summary, "replies", &document)?;
+        keep_artifact(app, record, ArtifactKind::Summary, "replies", &document)?;
         for change in agents.into_changes()? {
             record.change(change);
         }
@@ -480,7 +480,7 @@ async fn act(
 }
 
 /// The encoder takes milliseconds of one core, so it does not stand in the way of others.
-async fn understand(opened: &Opened, house: &AppContext) -> Result<Understood> {
+async fn understand(opened: &Opened, app: &AppContext) -> Result<Understood> {
     let (reader, memory) = (opened.reader.clone(), opened.memory.clone());
     // A button over a decision needs no reading: its label would read as a new request.
     let decides = memory.confirming.is_some() && memory.pending.is_none();
@@ -492,7 +492,7 @@ async fn understand(opened: &Opened, house: &AppContext) -> Result<Understood> {
     let world = opened.world.clone();
     // A question of analysis is answered by its words; what it offers is no option of ours.
     let choice = opened.turn.choice.map(|choice| choice.option).filter(|_| memory.pending.is_some());
-    let today = house.clock.now().to_chrono().date_naive();
+    let today = app.clock.now().to_chrono().date_naive();
     let read = tokio::task::spawn_blocking(move || {
         let given = TurnContext {
             today,

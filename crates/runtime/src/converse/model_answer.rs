@@ -139,7 +139,7 @@ fn reply_of(
     outcome: Outcome,
     answer: String,
 ) -> Reply {
-    let elapsed = service.house().clock.monotonic().saturating_sub(opened.began);
+    let elapsed = service.app().clock.monotonic().saturating_sub(opened.began);
     let (sources, made) = (run.sources(), run.made());
     let long = elapsed.as_secs() >= 60;
     Reply {
@@ -198,7 +198,7 @@ pub(super) fn answer_of(
     };
     let mut evidence = Evidence::default();
     evidence.add_said(&opened.turn.said);
-    evidence.add_said(&service.house().clock.now().day());
+    evidence.add_said(&service.app().clock.now().day());
     for message in earlier.iter().filter(|message| message.role == Role::User || !message.text.contains(MARK))
     {
         evidence.add_said(&message.text);
@@ -248,8 +248,8 @@ pub(super) fn paused_reply(
     let Some((digest, until)) = paused.filter(|_| theirs) else {
         done.waiting.push(task);
         let answer = format!(
-            "To go on I would {what}. This waits for a person who may approve it (task {task}). What they decide is \
-             told here."
+            "To go on I would {what}. This waits for a person who may approve it (task {task}). What they \
+                decide is told here."
         );
         let mut reply = reply_of(service, opened, record, run, Outcome::Confirm, answer);
         reply.waiting = vec![task];

@@ -15,6 +15,8 @@ pub(super) struct Definitions<'a> {
     pub(super) registry: &'a Registry,
     /// The folder of agents beside a workflow that is named by its file.
     pub(super) beside: Option<PathBuf>,
+    /// The folder of a workflow that is named by its file: others are found in it.
+    pub(super) near: Option<PathBuf>,
 }
 
 impl Lookup for Definitions<'_> {
@@ -22,6 +24,11 @@ impl Lookup for Definitions<'_> {
         let own = self.read::<Agent>("agents", name.as_str()).ok().flatten();
         let beside = || self.beside.as_deref().and_then(|folder| find(folder, name.as_str()));
         own.or_else(|| parse(&beside()?).ok()).map(Valid::into_inner)
+    }
+    fn workflow(&self, name: &AgentName) -> Option<Workflow> {
+        let own = self.read::<Workflow>("workflows", name.as_str()).ok().flatten();
+        let near = || self.near.as_deref().and_then(|folder| find(folder, name.as_str()));
+        own.or_else(|| parse(&near()?).ok()).map(Valid::into_inner)
     }
     fn tool(&self, name: &ToolName) -> Option<ToolSpec> {
         if let Some(own) = internal::spec(name.as_str()) {

@@ -1,4 +1,4 @@
-//! Carries out what the engine asks for: a tool through the desk, a model, a timer. Each piece of
+//! Carries out what the engine asks for: a tool through the gateway, a model, a timer. Each piece of
 //! work ends in one event.
 
 use super::executor::{EffectHandler, EffectOutcome, Work};
@@ -37,13 +37,13 @@ else: {"calls": [{"tool": "mail.send", "arguments": {"to": "ann@x.example", "sub
 - List nothing that the person did not ask for. Where they hand over what is to be done to a text that you do not see, list only
   the calls that read that text."#;
 
-/// The hands of the house: tools through the desk, models by their settings, sub-agents as tasks of
+/// Carries out effects: tools through the gateway, models by their settings, sub-agents as tasks of
 /// their own.
 pub(super) struct TaskEffectHandler {
     pub(super) runner: Runner,
     pub(super) task: TaskId,
     pub(super) user: UserId,
-    pub(super) pen: Arc<JournalWriter>,
+    pub(super) journal_writer: Arc<JournalWriter>,
     pub(super) watch: Option<Watch>,
     pub(super) context: Arc<RunContext>,
 }
@@ -74,27 +74,33 @@ impl EffectHandler for TaskEffectHandler {
         let Some(asked) = self.runner.asked(program, state, id, caller.held()) else {
             return Box::pin(ready(EffectOutcome::Nothing));
         };
-        let (runner, pen, watch) = (self.runner.clone(), self.pen.clone(), self.watch.clone());
+        let (runner, journal_writer, watch) =
+            (self.runner.clone(), self.journal_writer.clone(), self.watch.clone());
         let user = self.user.clone();
-        Box::pin(
-            async move { EffectOutcome::Happened(runner.ask_model(id, &user, asked, &pen, watch).await) },
-        )
+        Box::pin(async move {
+            EffectOutcome::Happened(runner.ask_model(id, &user, asked, &journal_writer, watch).await)
+        })
     }
 
     fn start_sub(&self, program: &Program, effect: Effect) -> Work {
-        let Effect::StartSub { id, task_id, agent, task: text, untrusted, depth, limits } = effect else {
-            return Box::pin(ready(EffectOutcome::Nothing));
+        let own = program.definition();
+        let (id, task, input, gives_value, definition, untrusted, depth) = match effect {
+            Effect::StartSub { id, task_id, agent, task, untrusted, depth, limits } => {
+                (id, task_id, Json::String(task), false, own.for_agent(&agent, limits), untrusted, depth)
+            }
+            Effect::StartWorkflow { id, task_id, workflow, input, untrusted, depth, limits, .. } => {
+                (id, task_id, input, true, own.for_workflow(&workflow, limits), untrusted, depth)
+            }
+            _ => return Box::pin(ready(EffectOutcome::Nothing)),
         };
-        let Some(definition) = program.definition().for_agent(&agent, limits) else {
-            return Box::pin(ready(EffectOutcome::Nothing));
-        };
+        let Some(definition) = definition else { return Box::pin(ready(EffectOutcome::Nothing)) };
         let child = Child { parent: Some(self.task), depth, untrusted, ..Child::default() };
-        let sub = Sub { id, task: task_id, text, definition, child };
+        let sub = Sub { id, task, input, gives_value, definition, child };
         let (runner, user, watch) = (self.runner.clone(), self.user.clone(), self.watch.clone());
-        let pen = self.pen.clone();
+        let journal_writer = self.journal_writer.clone();
         Box::pin(async move {
             // The task below is seen by others, so what led to it comes first.
-            match pen.flush().await {
+            match journal_writer.flush().await {
                 Ok(()) => runner.sub(sub, user, watch).await,
                 Err(_) => EffectOutcome::Nothing,
             }
@@ -167,7 +173,7 @@ impl Runner {
         id: EffectId,
         user: &UserId,
         asked: Asked,
-        pen: &JournalWriter,
+        journal_writer: &JournalWriter,
         watch: Option<Watch>,
     ) -> Event {
         let failed = |class: ErrorClass, message: String| Event::ModelFailed {
@@ -181,12 +187,12 @@ impl Runner {
             Ok(model) => model,
             Err(error) => return failed(error.class(), error.to_string()),
         };
-        let AppContext { ledger, store, clock, .. } = self.house();
+        let AppContext { ledger, store, clock, .. } = self.app();
         if let Err(error) = ledger.check(&**store, &**clock, user).await {
             return failed(error.class(), error.to_string());
         }
         if model.leaves_process()
-            && let Err(error) = pen.flush().await
+            && let Err(error) = journal_writer.flush().await
         {
             return failed(error.class(), error.to_string());
         }
@@ -199,7 +205,7 @@ impl Runner {
             Ok(answer) => {
                 let cost_micros = answer.cost_micros.unwrap_or_default();
                 let used = ledger.add(user, &asked.llm.model, answer.usage, cost_micros, self.now());
-                pen.note([], [Change::AddModelUsage(used)]);
+                journal_writer.note([], [Change::AddModelUsage(used)]);
                 let tool_calls = answer.calls.into_iter().map(|call| asked.names.asked(call)).collect();
                 let usage = Usage {
                     input_tokens: answer.usage.input,
@@ -249,7 +255,7 @@ impl Runner {
                 text.push_str(&format!("- {signature}\n"));
             }
         }
-        let today = self.house().clock.now().day();
+        let today = self.app().clock.now().day();
         format!("{text}\nToday is {today}.\n\nThe request:\n{words}\n\nReply with the JSON of the calls.")
     }
 

@@ -45,7 +45,7 @@ async fn a_real_model_does_a_task_with_two_tools() {
 
     let scope = Scope::User(user());
     let (program, events) =
-        steward_runtime::run::history(&*fixture.house.store, &scope, ran.task).await.unwrap();
+        steward_runtime::run::history(&*fixture.app.store, &scope, ran.task).await.unwrap();
     let trace = steward_engine::trace(&program, &events).unwrap();
     let calls: Vec<_> = trace.steps.iter().flat_map(|step| &step.tool_calls).collect();
     let names: Vec<&str> = calls.iter().map(|call| call.tool.as_str()).collect();
@@ -70,7 +70,7 @@ impl LiveChat {
         let recording = files.join(format!("{name}.jsonl"));
         let mut fixture = Fixture::new();
         // Prompts say what day it is.
-        fixture.house.clock = Arc::new(SameDay(SystemClock::default()));
+        fixture.app.clock = Arc::new(SameDay(SystemClock::default()));
         let home = fixture.folder.path().to_owned();
         std::fs::create_dir_all(home.join("config")).unwrap();
         let servers = json!({ "servers": [{ "name": "shop", "transport": "stdio",

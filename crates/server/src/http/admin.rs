@@ -164,7 +164,7 @@ async fn make(
     let about = json!({ "user": new.user, "name": new.name, "scopes": new.scopes, "days": new.days });
     site.directory.known(&new.user)?;
     site.access.changed(&(&identity).into(), "key_added", about).await?;
-    let (record, key) = site.directory.add_key(&new, &*site.house().random)?;
+    let (record, key) = site.directory.add_key(&new, &*site.app().random)?;
     Ok((StatusCode::CREATED, Json(Made { id: record.id, key })))
 }
 

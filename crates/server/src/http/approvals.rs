@@ -140,8 +140,8 @@ async fn decide(
             Ok(Json(json!({ "task_id": id, "status": "rejected" })))
         }
         Decision::Approve => {
-            let desk = site.toolbox().desk();
-            let receipt = approvals.approve(desk, &Scope::System, &shown, &by).await?;
+            let gateway = site.toolbox().gateway();
+            let receipt = approvals.approve(gateway, &Scope::System, &shown, &by).await?;
             Ok(Json(
                 json!({ "task_id": id, "status": "approved", "output": receipt.output, "notes": receipt.notes }),
             ))

@@ -57,7 +57,7 @@ async fn file(
     if headers.get(IF_NONE_MATCH).and_then(|sent| sent.to_str().ok()) == Some(tag.as_str()) {
         return Ok(StatusCode::NOT_MODIFIED.into_response());
     }
-    let path = placed(&site.house().artifacts, &found.content_ref);
+    let path = placed(&site.app().artifacts, &found.content_ref);
     let gone = |_| Problem::new(StatusCode::GONE, "STO001", "the file is not there any more");
     let bytes = tokio::fs::read(&path).await.map_err(gone)?;
     let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -84,7 +84,7 @@ async fn reply(
     let found = of_task(&site, &identity, id).await?;
     let kept = found.iter().find(|one| one.artifact_type == ArtifactKind::Summary).ok_or_else(missing)?;
     let bytes =
-        tokio::fs::read(placed(&site.house().artifacts, &kept.content_ref)).await.map_err(|_| missing())?;
+        tokio::fs::read(placed(&site.app().artifacts, &kept.content_ref)).await.map_err(|_| missing())?;
     serde_json::from_slice(&bytes).map(Json).map_err(|_| missing())
 }
 

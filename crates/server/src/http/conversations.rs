@@ -162,7 +162,7 @@ async fn show(
     let scope = scope(&identity);
     // What was decided meanwhile is told before the conversation is shown.
     if conversation.status == ConversationStatus::Active {
-        site.talker.tell_decisions(&identity.user, id).await?;
+        site.chat.tell_decisions(&identity.user, id).await?;
     }
     let messages = site.store().window(&scope, id, 200).await?;
     let entities = site.store().entities(&scope, id, EntitySearch::Recent, 50).await?;
@@ -181,7 +181,7 @@ async fn end(
     ending: Ending,
 ) -> Result<StatusCode, Problem> {
     let by = EndedBy { user: &identity.user, door: "server", at: site.now() };
-    converse::end(&**site.store(), &site.house().artifacts, &scope(identity), id, ending, by).await?;
+    converse::end(&**site.store(), &site.app().artifacts, &scope(identity), id, ending, by).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

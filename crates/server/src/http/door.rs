@@ -105,8 +105,8 @@ fn shared_with(headers: &mut HeaderMap, origin: HeaderValue) {
 }
 
 /// What a page may load and where it may send.
-const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; font-src 'self'; \
-    connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; \
+    font-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
 /// Who it is, if it is somebody, when it may pass.
 async fn passes(site: &Shared, request: &Parts) -> Result<Option<Identity>, Problem> {

@@ -101,7 +101,7 @@ pub struct Options {
 
 /// Everything that requests are answered with.
 pub struct AppState {
-    pub(crate) talker: Arc<ChatService>,
+    pub(crate) chat: Arc<ChatService>,
     runner: Runner,
     directory: Arc<Directory>,
     access: AccessJournal,
@@ -133,7 +133,7 @@ pub(crate) type Shared = Arc<AppState>;
 /// What a site is put together from.
 pub struct Parts {
     /// Holds conversations.
-    pub talker: Arc<ChatService>,
+    pub chat: Arc<ChatService>,
     /// Runs workflows and agents.
     pub runner: Runner,
     /// Knows who is who.
@@ -152,13 +152,13 @@ impl AppState {
     /// A site over these parts.
     #[must_use]
     pub fn new(parts: Parts) -> Arc<Self> {
-        let Parts { talker, runner, directory, signer, metrics, shown, options } = parts;
-        let house = talker.toolbox().house();
-        let access = AccessJournal::new(house.store.clone(), house.clock.clone());
+        let Parts { chat, runner, directory, signer, metrics, shown, options } = parts;
+        let app = chat.toolbox().app();
+        let access = AccessJournal::new(app.store.clone(), app.clock.clone());
         uploads::clean(&options.home);
         Arc::new(Self {
             turns: turns::Turns::new(options.at_once),
-            talker,
+            chat,
             runner,
             directory,
             signer,
@@ -181,19 +181,19 @@ impl AppState {
     }
 
     fn toolbox(&self) -> &Arc<Toolbox> {
-        self.talker.toolbox()
+        self.chat.toolbox()
     }
 
-    fn house(&self) -> &AppContext {
-        self.toolbox().house()
+    fn app(&self) -> &AppContext {
+        self.toolbox().app()
     }
 
     fn store(&self) -> &Arc<dyn Store> {
-        &self.house().store
+        &self.app().store
     }
 
     fn clock(&self) -> &Arc<dyn Clock> {
-        &self.house().clock
+        &self.app().clock
     }
 
     fn now(&self) -> Timestamp {
@@ -201,7 +201,7 @@ impl AppState {
     }
 
     fn new_id(&self) -> Result<Uuid, Problem> {
-        Ok(self.house().random.uuid_v7(self.now())?)
+        Ok(self.app().random.uuid_v7(self.now())?)
     }
 
     /// Whoever asks, in policy's words.
@@ -229,7 +229,7 @@ impl AppState {
         let site = self.clone();
         self.work.spawn(async move {
             let owner = Caller::owner(site.directory.machine_owner().clone());
-            let read = site.talker.reader(&owner, &[]);
+            let read = site.chat.reader(&owner, &[]);
             let _whoever_asks_is_told_what_is_wrong = site.stopping.run_until_cancelled(read).await;
         });
     }

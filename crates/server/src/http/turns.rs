@@ -318,7 +318,7 @@ impl AppState {
             | ProgressEvent::Doing(_)
             | ProgressEvent::Happened(_) => {}
         };
-        let said = self.talker.say_until(turn, &heard, &live.stop).await;
+        let said = self.chat.say_until(turn, &heard, &live.stop).await;
         match said {
             Ok(reply) => {
                 let written = written.into_inner().unwrap_or_else(PoisonError::into_inner);

@@ -205,7 +205,7 @@ async fn keep(site: &Shared, here: &Path, id: Uuid, name: String, bytes: &[u8]) 
 
 /// The tables and columns of a file.
 async fn look(site: &Shared, path: &Path) -> Result<Vec<Value>, Problem> {
-    let options = Options { unpacked: UNPACKED, ..site.house().options };
+    let options = Options { unpacked: UNPACKED, ..site.app().options };
     let session = Session::open(&[path.display().to_string()], options).await.map_err(|error| {
         // Paths of the server are not shown.
         let shown = error.to_string().replace(&path.display().to_string(), "the file");

@@ -145,7 +145,8 @@ impl Drop for Alone {
     }
 }
 
-const HEADER: &str = "# Who may use this Steward over the network, and what they hold. `steward users`, `steward grants` and\n\
+const HEADER: &str = "# Who may use this Steward over the network, and what they hold. `steward users`, \
+    `steward grants` and\n\
 # `steward keys` change it, or edit it by hand: it counts from the next request on. See docs/access.md.\n";
 
 pub(super) fn path(home: &Path) -> PathBuf {

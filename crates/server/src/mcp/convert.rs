@@ -146,6 +146,7 @@ pub(super) fn error(failure: Failure) -> ErrorData {
             match capability {
                 "sampling" => required.sampling = Some(Default::default()),
                 "roots" => required.roots = Some(Default::default()),
+                "tasks" => required = ClientCapabilities::builder().enable_tasks().build(),
                 _ => required.elicitation = Some(Default::default()),
             }
             let mut error = ErrorData::missing_required_client_capability(required);

@@ -7,6 +7,7 @@
 use super::convert;
 use super::gateway::{Failure, Message, ResourceBody};
 use super::session::{Ask, Note, Wires};
+use super::tasks::DetachedCall;
 use rmcp::model::{ProgressNotificationParam, ProgressToken};
 use rmcp::{Peer, RoleServer};
 use std::collections::BTreeMap;
@@ -15,7 +16,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::task::Poll;
 use std::time::Duration;
-use steward_tools::Output;
+use steward_tools::{Output, Progress};
 use tokio_util::sync::CancellationToken;
 
 /// What a request gives back.
@@ -44,6 +45,8 @@ pub(super) struct Round {
     pub(super) may_request: bool,
     /// Keeps the HTTP session from being taken for idle while the call runs.
     pub(super) keep: Option<super::http::Keep>,
+    /// After how long the call becomes a task by itself, where the client knows tasks.
+    pub(super) patience: Option<Duration>,
 }
 
 impl Round {
@@ -67,6 +70,8 @@ pub(super) enum Step {
     Done(Outcome),
     /// It asks, and goes on when the answers are there.
     Asks(Running, Ask),
+    /// It goes on as a task: one that the gateway knows under this id, or one of this server.
+    Detached(Running, Option<String>),
     /// It was called off and did not end in time.
     Dropped,
 }
@@ -85,6 +90,7 @@ impl Running {
     pub(super) async fn drive(mut self, round: &Round) -> Step {
         let mut asking: Option<Pin<Box<dyn Future<Output = ()> + Send>>> = None;
         let mut grace: Option<Pin<Box<tokio::time::Sleep>>> = None;
+        let mut patience = round.patience.map(|patience| Box::pin(tokio::time::sleep(patience)));
         loop {
             tokio::select! {
                 biased;
@@ -99,6 +105,10 @@ impl Running {
                     grace = Some(Box::pin(tokio::time::sleep(GRACE)));
                 }
                 () = finish(&mut grace), if grace.is_some() => return Step::Dropped,
+                Some(id) = self.wires.detached.recv() => return Step::Detached(self, id),
+                () = finish(&mut patience), if patience.is_some() && asking.is_none() => {
+                    return Step::Detached(self, None);
+                }
                 Some(note) = self.wires.notes.recv() => deliver(note, round).await,
                 () = finish(&mut asking), if asking.is_some() => asking = None,
                 Some(ask) = self.wires.asks.recv(), if asking.is_none() => {
@@ -109,6 +119,50 @@ impl Running {
                 }
                 () = keep(round.keep.as_ref()), if round.keep.is_some() => {}
             }
+        }
+    }
+}
+
+impl Running {
+    /// Goes on without a connection until the call ends; nothing when it was called off and did not
+    /// end in time.
+    pub(super) async fn drive_detached(
+        mut self,
+        task: &DetachedCall,
+        ended: &CancellationToken,
+    ) -> Option<Outcome> {
+        let mut grace: Option<Pin<Box<tokio::time::Sleep>>> = None;
+        loop {
+            let called_off = async {
+                tokio::select! {
+                    () = task.cancelled() => {}
+                    () = ended.cancelled() => {}
+                }
+            };
+            tokio::select! {
+                biased;
+                outcome = &mut self.call => return Some(outcome),
+                () = called_off, if grace.is_none() => {
+                    self.wires.cancel.cancel();
+                    grace = Some(Box::pin(tokio::time::sleep(GRACE)));
+                }
+                () = finish(&mut grace), if grace.is_some() => return None,
+                Some(note) = self.wires.notes.recv() => {
+                    if let Note::Progress(Progress { message: Some(message), .. }) = note {
+                        task.report(message);
+                    }
+                }
+                Some(ask) = self.wires.asks.recv(), if !task.is_asking() => task.ask(ask),
+            }
+        }
+    }
+
+    /// Goes on until the call ends, for a task that the gateway knows: what becomes of it is read
+    /// there.
+    pub(super) async fn drive_durable(mut self, ended: CancellationToken) {
+        tokio::select! {
+            _ = &mut self.call => {}
+            () = ended.cancelled() => self.wires.cancel.cancel(),
         }
     }
 }

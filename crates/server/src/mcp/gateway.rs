@@ -4,11 +4,12 @@
 //! The types are ours and not the library's, so that what is behind does not change when the
 //! protocol does.
 
-use super::session::Session;
+use super::session::{ClientPrompt, Session};
 use async_trait::async_trait;
+use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use steward_domain::{Coded, ErrorClass, JsonObject};
+use steward_domain::{Coded, ErrorClass, JsonObject, Timestamp};
 use steward_tools::{Content, Output};
 use tokio::sync::{broadcast, watch};
 
@@ -32,6 +33,33 @@ pub trait Gateway: Send + Sync + 'static {
     /// Carries out one call. It is given time to end when `session.cancelled()` is set, and dropped
     /// after that.
     async fn call(&self, name: &str, arguments: JsonObject, session: &Session) -> Result<Output, Failure>;
+
+    /// Whether calls of this tool can become tasks.
+    fn task_support(&self, _name: &str) -> TaskSupport {
+        TaskSupport::Never
+    }
+
+    /// How a task stands that outlives this process; nothing when there is none of this id, or it
+    /// is another user's.
+    async fn task(&self, _id: &str, _caller: &Caller) -> Result<Option<TaskState>, Failure> {
+        Ok(None)
+    }
+
+    /// Takes answers to what such a task asked. It may go on for as long as the task does.
+    async fn answer_task(
+        &self,
+        _id: &str,
+        _answers: BTreeMap<String, Json>,
+        _caller: &Caller,
+        _client: &Client,
+    ) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    /// Calls such a task off. One that ended stays as it is.
+    async fn cancel_task(&self, _id: &str, _caller: &Caller) -> Result<(), Failure> {
+        Ok(())
+    }
 
     /// What can be read, from `cursor` on.
     async fn resources(&self, _cursor: Option<&str>, _caller: &Caller) -> Result<Page<Resource>, Failure> {
@@ -80,6 +108,56 @@ pub trait Gateway: Send + Sync + 'static {
 
     /// Where changes of what is on offer are heard.
     fn changed(&self) -> Changes;
+}
+
+/// Whether a tool's calls can become tasks.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum TaskSupport {
+    /// They end while the client waits.
+    #[default]
+    Never,
+    /// They become tasks when they take long, for clients that know tasks.
+    Optional,
+    /// They cannot be carried out otherwise: other clients are refused.
+    Required,
+}
+
+/// How a task stands.
+#[derive(Debug, Clone)]
+pub struct TaskState {
+    /// Its id.
+    pub id: String,
+    /// Where it is in its life.
+    pub status: TaskStatus,
+    /// How far it is, for people.
+    pub message: Option<String>,
+    /// When it began.
+    pub created: Timestamp,
+    /// When it last changed.
+    pub updated: Timestamp,
+}
+
+impl TaskState {
+    /// Whether nothing will change any more.
+    #[must_use]
+    pub fn is_ended(&self) -> bool {
+        !matches!(self.status, TaskStatus::Working | TaskStatus::Asking(_))
+    }
+}
+
+/// Where a task is in its life.
+#[derive(Debug, Clone)]
+pub enum TaskStatus {
+    /// It is being worked on, or waits for its turn.
+    Working,
+    /// It waits for these answers.
+    Asking(BTreeMap<String, ClientPrompt>),
+    /// It ended with this result.
+    Completed(Output),
+    /// It ended with this failure.
+    Failed(Failure),
+    /// It was called off.
+    Cancelled,
 }
 
 /// What the server says of itself.
@@ -369,7 +447,8 @@ pub enum Kind {
     Tool,
     /// There is no such tool, prompt, resource or cursor: an error of the protocol.
     Unknown,
-    /// The client did not say that it can do what is needed: `elicitation`, `sampling` or `roots`.
+    /// The client did not say that it can do what is needed: `elicitation`, `sampling`, `roots` or
+    /// `tasks`.
     Needs(&'static str),
 }
 
@@ -396,6 +475,11 @@ impl Failure {
     pub(super) fn fault() -> Self {
         let message = "this call ran into a fault of ours; the log says more. Please report it";
         Self::tool("MCP005", message, ErrorClass::Bug)
+    }
+
+    /// Whether the failure is none of the tool's: ours, or the protocol's.
+    pub(super) fn is_fault(&self) -> bool {
+        self.kind != Kind::Tool || self.class == ErrorClass::Bug
     }
 
     /// The client did not answer, or not in the shape that was asked for.

@@ -4,24 +4,29 @@
 use super::changes;
 use super::convert;
 use super::drive::{Outcome, Reply, Round, Running, Step};
-use super::gateway::{Caller, Client, CompletionOf, Failure, Gateway, Identity};
+use super::gateway::{
+    Caller, Client, CompletionOf, Failure, Gateway, Identity, TaskState, TaskStatus, TaskSupport,
+};
 use super::http::{HttpSessions, Keep};
 use super::page;
 use super::parked::{ParkedCalls, Resumed};
 use super::session::{ClientFeatures, Level, Session, Threshold};
+use super::tasks::{self, TaskTable};
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, ClientCapabilities, CompleteRequestParams, CompleteResult,
-    CompletionInfo, ErrorData, GetPromptRequestParams, GetPromptResponse, GetPromptResult, Implementation,
-    InputRequiredResult, InputResponses, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
-    ListToolsResult, PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams,
-    ReadResourceResponse, ReadResourceResult, Reference, ServerCapabilities, ServerConfig,
-    SubscriptionFilter, Tool,
+    CallToolRequestParams, CallToolResponse, CancelTaskParams, ClientCapabilities, CompleteRequestParams,
+    CompleteResult, CompletionInfo, CreateTaskResult, ErrorData, GetPromptRequestParams, GetPromptResponse,
+    GetPromptResult, GetTaskParams, GetTaskResult, Implementation, InputRequiredResult, InputResponses,
+    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
+    PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse,
+    ReadResourceResult, Reference, ServerCapabilities, ServerConfig, SubscriptionFilter, Task, Tool,
+    UpdateTaskParams,
 };
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{RoleServer, ServerHandler};
 use std::collections::BTreeSet;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -33,6 +38,8 @@ pub(super) struct Shared {
     pub(super) page: usize,
     /// Calls that wait for their client to come back.
     pub(super) room: ParkedCalls,
+    /// Calls that became tasks.
+    pub(super) tasks: TaskTable,
     /// Calls that run, so that a server that stops can wait for them.
     pub(super) calls: TaskTracker,
     /// The sessions over HTTP, to keep those alive in which a call runs.
@@ -41,15 +48,30 @@ pub(super) struct Shared {
     pub(super) stopping: CancellationToken,
     /// Set when the server has waited long enough: calls that still run are called off.
     pub(super) off: CancellationToken,
+    /// Set when nothing may run any more: calls that became tasks end.
+    pub(super) ended: CancellationToken,
     identity: Identity,
 }
 
 impl Shared {
-    pub(super) fn new(gateway: Arc<dyn Gateway>, page: usize, hold: Option<HttpSessions>) -> Arc<Self> {
-        let identity = gateway.identity();
-        let calls = TaskTracker::new();
-        let (stopping, off) = (CancellationToken::new(), CancellationToken::new());
-        Arc::new(Self { gateway, page, room: ParkedCalls::default(), calls, hold, stopping, off, identity })
+    pub(super) fn new(
+        gateway: Arc<dyn Gateway>,
+        page: usize,
+        hold: Option<HttpSessions>,
+        ended: CancellationToken,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            identity: gateway.identity(),
+            gateway,
+            page,
+            room: ParkedCalls::default(),
+            tasks: TaskTable::default(),
+            calls: TaskTracker::new(),
+            hold,
+            stopping: CancellationToken::new(),
+            off: CancellationToken::new(),
+            ended,
+        })
     }
 }
 
@@ -67,12 +89,14 @@ struct Asked {
     about: String,
     state: Option<String>,
     responses: Option<InputResponses>,
+    tasks: TaskSupport,
 }
 
 /// What a request that may ask came to.
 enum Answer {
     Done(Outcome),
     Input(InputRequiredResult),
+    Task(Task),
 }
 
 type Call = Pin<Box<dyn Future<Output = Outcome> + Send>>;
@@ -109,21 +133,36 @@ impl Handler {
                 let threshold =
                     if modern { Threshold::new(log_level(&context)) } else { self.threshold.clone() };
                 let client = client(&context, version.as_ref());
-                let (session, wires) =
-                    Session::new(caller, client, can(&context), token.is_some(), threshold);
+                let mut can = can(&context);
+                can.tasks &= modern && asked.tasks != TaskSupport::Never;
+                let (session, wires) = Session::new(caller.clone(), client, can, token.is_some(), threshold);
                 Resumed::Running(Running::new(call(self.shared.gateway.clone(), session), wires))
             }
         };
         let keep = self.shared.hold.as_ref().and_then(|hold| Keep::new(hold, &context));
         let off = self.shared.off.clone();
-        let round = Round { peer: context.peer, token, cancel: context.ct, off, may_request: !modern, keep };
-        let step = match resumed {
+        let detaches = modern && asked.tasks != TaskSupport::Never && can(&context).tasks;
+        let patience = detaches.then_some(PATIENCE);
+        let (peer, cancel) = (context.peer, context.ct);
+        let mut round = Round { peer, token, cancel, off, may_request: !modern, keep, patience };
+        let mut step = match resumed {
             Resumed::Running(running) => running.drive(&round).await,
             Resumed::Missing(running, ask) => Step::Asks(running, ask),
         };
+        while let Step::Detached(running, durable) = step {
+            match self.detach(running, durable, &caller).await? {
+                Ok(task) => return Ok(Answer::Task(task)),
+                // No more tasks can be held: the client waits for this one.
+                Err(running) => {
+                    round.patience = None;
+                    step = running.drive(&round).await;
+                }
+            }
+        }
         match step {
             Step::Done(outcome) => Ok(Answer::Done(outcome)),
             Step::Dropped => Err(ErrorData::internal_error("the call was called off", None)),
+            Step::Detached(..) => Err(misplaced()),
             Step::Asks(running, ask) => {
                 self.shared.room.sweep();
                 let kept = self.shared.room.keep(running, ask, asked.about, user);
@@ -131,6 +170,27 @@ impl Handler {
                 Ok(Answer::Input(InputRequiredResult::new(Some(requests), Some(id))))
             }
         }
+    }
+
+    /// Lets a call go on as a task. It comes back when no more tasks can be held.
+    async fn detach(
+        &self,
+        running: Running,
+        durable: Option<String>,
+        caller: &Caller,
+    ) -> Result<Result<Task, Running>, ErrorData> {
+        let ended = self.shared.ended.clone();
+        if let Some(id) = durable {
+            let state = self.shared.gateway.task(&id, caller).await.map_err(convert::error)?;
+            let state = state.ok_or_else(|| convert::error(no_task(&id)))?;
+            self.shared.calls.spawn(running.drive_durable(ended));
+            let seed = TaskState { status: TaskStatus::Working, ..state };
+            return Ok(Ok(tasks::detailed(seed, None).map_err(convert::error)?.task));
+        }
+        let Some(call) = self.shared.tasks.create(&caller.user) else { return Ok(Err(running)) };
+        let seed = call.detailed().map_err(convert::error)?.task;
+        self.shared.calls.spawn(call.carry_out(running, ended));
+        Ok(Ok(seed))
     }
 
     fn subscriptions(&self) -> std::sync::MutexGuard<'_, BTreeSet<String>> {
@@ -166,6 +226,7 @@ fn can_of(capabilities: &ClientCapabilities) -> ClientFeatures {
         url: elicitation.is_some_and(|modes| modes.url.is_some()),
         sample: capabilities.sampling.is_some(),
         roots: capabilities.roots.is_some(),
+        tasks: capabilities.supports_tasks(),
     }
 }
 
@@ -176,6 +237,15 @@ fn log_level(context: &RequestContext<RoleServer>) -> Option<Level> {
 
 fn cursor(request: Option<PaginatedRequestParams>) -> Option<String> {
     request.and_then(|request| request.cursor)
+}
+
+/// How long a call may take before it becomes a task, where the client knows tasks.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// How long taking an answer to a task may hold up its acknowledgement.
+const ACKNOWLEDGE: Duration = Duration::from_secs(2);
+
+fn no_task(id: &str) -> Failure {
+    Failure::unknown(format!("there is no task {id}"))
 }
 
 fn misplaced() -> ErrorData {
@@ -195,6 +265,7 @@ impl ServerHandler for Handler {
             .enable_resources_subscribe()
             .enable_tools()
             .enable_tool_list_changed()
+            .enable_tasks()
             .build();
         let identity = &self.shared.identity;
         let mut implementation = Implementation::new(&identity.name, &identity.version);
@@ -228,7 +299,12 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let CallToolRequestParams { name, arguments, input_responses, request_state, .. } = request;
-        let asked = Asked { about: format!("tool {name}"), state: request_state, responses: input_responses };
+        let tasks = self.shared.gateway.task_support(&name);
+        if tasks == TaskSupport::Required && !can(&context).tasks {
+            return Err(convert::error(Failure::needs("tasks")));
+        }
+        let about = format!("tool {name}");
+        let asked = Asked { about, state: request_state, responses: input_responses, tasks };
         let call = move |gateway: Arc<dyn Gateway>, session: Session| -> Call {
             Box::pin(async move {
                 gateway.call(&name, arguments.unwrap_or_default(), &session).await.map(Reply::Tool)
@@ -239,6 +315,7 @@ impl ServerHandler for Handler {
             Answer::Done(Err(failure)) => Ok(convert::failed(failure)?.into()),
             Answer::Done(Ok(_)) => Err(misplaced()),
             Answer::Input(input) => Ok(input.into()),
+            Answer::Task(task) => Ok(CreateTaskResult::new(task).into()),
         }
     }
 
@@ -275,7 +352,12 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         let ReadResourceRequestParams { uri, input_responses, request_state, .. } = request;
-        let asked = Asked { about: format!("read {uri}"), state: request_state, responses: input_responses };
+        let asked = Asked {
+            about: format!("read {uri}"),
+            state: request_state,
+            responses: input_responses,
+            tasks: TaskSupport::Never,
+        };
         let address = uri.clone();
         let call = move |gateway: Arc<dyn Gateway>, session: Session| -> Call {
             Box::pin(async move { gateway.read(&uri, &session).await.map(Reply::Read) })
@@ -289,7 +371,7 @@ impl ServerHandler for Handler {
                 Err(ErrorData::resource_not_found(failure.message, Some(data)))
             }
             Answer::Done(Err(failure)) => Err(convert::error(failure)),
-            Answer::Done(Ok(_)) => Err(misplaced()),
+            Answer::Done(Ok(_)) | Answer::Task(_) => Err(misplaced()),
             Answer::Input(input) => Ok(input.into()),
         }
     }
@@ -350,8 +432,12 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
         let GetPromptRequestParams { name, arguments, input_responses, request_state, .. } = request;
-        let asked =
-            Asked { about: format!("prompt {name}"), state: request_state, responses: input_responses };
+        let asked = Asked {
+            about: format!("prompt {name}"),
+            state: request_state,
+            responses: input_responses,
+            tasks: TaskSupport::Never,
+        };
         let call = move |gateway: Arc<dyn Gateway>, session: Session| -> Call {
             Box::pin(async move {
                 gateway.prompt(&name, arguments.unwrap_or_default(), &session).await.map(Reply::Prompt)
@@ -362,7 +448,7 @@ impl ServerHandler for Handler {
                 Ok(GetPromptResult::new(messages.into_iter().map(convert::message).collect()).into())
             }
             Answer::Done(Err(failure)) => Err(convert::error(failure)),
-            Answer::Done(Ok(_)) => Err(misplaced()),
+            Answer::Done(Ok(_)) | Answer::Task(_) => Err(misplaced()),
             Answer::Input(input) => Ok(input.into()),
         }
     }
@@ -393,6 +479,61 @@ impl ServerHandler for Handler {
         info.values = found.values;
         info.values.truncate(CompletionInfo::MAX_VALUES);
         Ok(CompleteResult::new(info))
+    }
+
+    async fn get_task(
+        &self,
+        request: GetTaskParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetTaskResult, ErrorData> {
+        let (id, caller) = (request.task_id, caller(&context));
+        if let Some(call) = self.shared.tasks.find(&id, &caller.user) {
+            return Ok(GetTaskResult::new(call.detailed().map_err(convert::error)?));
+        }
+        let state = self.shared.gateway.task(&id, &caller).await.map_err(convert::error)?;
+        let state = state.ok_or_else(|| convert::error(no_task(&id)))?;
+        Ok(GetTaskResult::new(tasks::detailed(state, None).map_err(convert::error)?))
+    }
+
+    async fn update_task(
+        &self,
+        request: UpdateTaskParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        let (id, caller) = (request.task_id, caller(&context));
+        if let Some(call) = self.shared.tasks.find(&id, &caller.user) {
+            call.answer(request.input_responses);
+            return Ok(());
+        }
+        let gateway = self.shared.gateway.clone();
+        if gateway.task(&id, &caller).await.map_err(convert::error)?.is_none() {
+            return Err(convert::error(no_task(&id)));
+        }
+        let answers = tasks::answers(request.input_responses);
+        let client = client(&context, context.protocol_version().as_ref());
+        // The task goes on with the answer for as long as it takes; the client hears at once that
+        // the answer was taken, or why not.
+        let work =
+            self.shared.calls.spawn(async move { gateway.answer_task(&id, answers, &caller, &client).await });
+        match tokio::time::timeout(ACKNOWLEDGE, work).await {
+            Ok(Ok(Err(failure))) => Err(convert::error(failure)),
+            _ => Ok(()),
+        }
+    }
+
+    async fn cancel_task(
+        &self,
+        request: CancelTaskParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        let (id, caller) = (request.task_id, caller(&context));
+        if let Some(call) = self.shared.tasks.find(&id, &caller.user) {
+            call.cancel();
+            return Ok(());
+        }
+        let known = self.shared.gateway.task(&id, &caller).await.map_err(convert::error)?;
+        known.ok_or_else(|| convert::error(no_task(&id)))?;
+        self.shared.gateway.cancel_task(&id, &caller).await.map_err(convert::error)
     }
 
     async fn set_level(

@@ -148,7 +148,7 @@ fn service(gateway: Arc<dyn Gateway>, options: &Options, streams: CancellationTo
     sessions.session_config = config;
     let sessions = Arc::new(sessions);
     let hold = HttpSessions { sessions: sessions.clone(), idle: options.idle };
-    let shared = Shared::new(gateway, options.page, Some(hold));
+    let shared = Shared::new(gateway, options.page, Some(hold), streams.clone());
     let mut config = StreamableHttpServerConfig::default()
         .with_allowed_hosts(options.hosts.clone())
         .with_allowed_origins(options.origins.clone())

@@ -33,6 +33,7 @@ struct Inner {
     threshold: Threshold,
     notes: mpsc::Sender<Note>,
     asks: mpsc::Sender<Ask>,
+    detached: mpsc::Sender<Option<String>>,
 }
 
 /// What the client says it can do.
@@ -42,6 +43,7 @@ pub(super) struct ClientFeatures {
     pub(super) url: bool,
     pub(super) sample: bool,
     pub(super) roots: bool,
+    pub(super) tasks: bool,
 }
 
 /// The least severity that is sent. It is shared by all calls of a session, so that
@@ -153,6 +155,7 @@ pub struct Sampled {
 pub(super) struct Wires {
     pub(super) notes: mpsc::Receiver<Note>,
     pub(super) asks: mpsc::Receiver<Ask>,
+    pub(super) detached: mpsc::Receiver<Option<String>>,
     pub(super) cancel: CancellationToken,
 }
 
@@ -169,9 +172,11 @@ impl Session {
     ) -> (Self, Wires) {
         let (notes, notes_end) = mpsc::channel(NOTES);
         let (asks, asks_end) = mpsc::channel(1);
+        let (detached, detached_end) = mpsc::channel(1);
         let cancel = CancellationToken::new();
-        let wires = Wires { notes: notes_end, asks: asks_end, cancel: cancel.clone() };
-        let inner = Inner { caller, client, can, cancel, progress, threshold, notes, asks };
+        let wires =
+            Wires { notes: notes_end, asks: asks_end, detached: detached_end, cancel: cancel.clone() };
+        let inner = Inner { caller, client, can, cancel, progress, threshold, notes, asks, detached };
         (Self { inner: Arc::new(inner) }, wires)
     }
 
@@ -197,6 +202,20 @@ impl Session {
     #[must_use]
     pub fn wants_progress(&self) -> bool {
         self.inner.progress
+    }
+
+    /// Whether the client takes a task in place of a result.
+    #[must_use]
+    pub fn can_start_task(&self) -> bool {
+        self.inner.can.tasks
+    }
+
+    /// Turns the rest of this call into a task, where the client knows tasks: it gets the task's id
+    /// now, and asks for the result later. `id` names a task that the gateway itself can tell about
+    /// ([`super::Gateway::task`]); without it the server holds the task until its time is over.
+    /// Gives back whether it did.
+    pub fn start_task(&self, id: Option<String>) -> bool {
+        self.inner.can.tasks && self.inner.detached.try_send(id).is_ok()
     }
 
     /// Tells how far the call is. It never waits: when notes pile up, this one is dropped.
@@ -290,7 +309,7 @@ fn gone() -> Failure {
 }
 
 /// What the person said, from the protocol's words.
-pub(super) fn answered(answer: &Json) -> Answered {
+pub(crate) fn answered(answer: &Json) -> Answered {
     match (answer.get("action").and_then(Json::as_str), answer.get("content")) {
         (Some("accept"), Some(Json::Object(content))) => Answered::Accepted(content.clone()),
         (Some("accept"), _) => Answered::Accepted(JsonObject::new()),

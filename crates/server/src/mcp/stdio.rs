@@ -35,7 +35,7 @@ pub async fn serve(
     output: impl AsyncWrite + Send + Unpin + 'static,
     shutdown: CancellationToken,
 ) -> io::Result<()> {
-    let shared = Shared::new(gateway, PAGE, None);
+    let shared = Shared::new(gateway, PAGE, None, shutdown.child_token());
     let transport = AsyncRwTransport::new_server(input, output).with_max_line_length(LINE);
     let served = serve_server_with_ct(Handler::new(shared.clone()), transport, shutdown.clone()).await;
     let running = match served {
@@ -52,6 +52,7 @@ pub async fn serve(
     let ended = running.waiting().await;
     shared.room.clear();
     shared.off.cancel();
+    shared.ended.cancel();
     shared.calls.close();
     shared.calls.wait().await;
     ended.map(drop).map_err(io::Error::other)

@@ -128,7 +128,7 @@ impl ToolboxGateway {
                 Ok(Output::json(told(&ran)))
             }
             Ok(answer) if agreed(&answer) => {
-                let receipt = approvals.approve(self.toolbox.desk(), &scope, &shown, &by).await;
+                let receipt = approvals.approve(self.toolbox.gateway(), &scope, &shown, &by).await;
                 Ok(receipt.map_err(failed)?.output)
             }
             Ok(_) => Err(Failure::tool("TOL006", "the person said no; it still waits", ErrorClass::Denied)),
@@ -153,10 +153,10 @@ fn told(ran: &Ran) -> Json {
     json!({ "task": ran.task, "status": status, "result": result })
 }
 
-fn agree_schema() -> Json {
+pub(super) fn agree_schema() -> Json {
     json!({ "type": "object", "required": ["agree"], "properties": { "agree": { "type": "boolean", "description": "Call it?" } } })
 }
 
-fn agreed(answer: &Answered) -> bool {
+pub(super) fn agreed(answer: &Answered) -> bool {
     matches!(answer, Answered::Accepted(said) if said.get("agree").and_then(Json::as_bool) == Some(true))
 }

@@ -10,17 +10,18 @@
 mod approve;
 mod files;
 pub(crate) use files::kind_of;
+mod tasks;
 mod verbs;
 
 use crate::mcp::{
     Argument, Caller as Client, Changes, Completion, CompletionOf, Failure, Gateway, Identity, Message,
-    Offered, Page, Prompt, Resource, ResourceBody, Session, Speaker, Template,
+    Offered, Page, Prompt, Resource, ResourceBody, Session, Speaker, TaskState, TaskSupport, Template,
 };
 use async_trait::async_trait;
 use files::artifacts_of;
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -172,13 +173,7 @@ impl ToolboxGateway {
     /// Runs a workflow or an agent. What its tools ask a person about waits for one of ours.
     async fn run_workflow(&self, wanted: RunOf, session: &Session) -> Result<Output, Failure> {
         let caller = self.caller(session.caller());
-        if !caller.administrator {
-            return Err(Failure::tool(
-                "TOL005",
-                "only the owner of this machine runs workflows here",
-                ErrorClass::Denied,
-            ));
-        }
+        self.may_run(&caller)?;
         let ran = self.runner.start(&caller.user, &wanted.name, wanted.input, None).await.map_err(failed)?;
         let (status, result) = match ran.standing {
             RunStatus::Completed(result) => ("completed", result),
@@ -192,9 +187,14 @@ impl ToolboxGateway {
         Ok(Output::json(json!({ "task": ran.task, "status": status, "result": result })))
     }
 
+    fn may_run(&self, caller: &Caller) -> Result<(), Failure> {
+        let told = "only the owner of this machine runs workflows here";
+        if caller.administrator { Ok(()) } else { Err(Failure::tool("TOL005", told, ErrorClass::Denied)) }
+    }
+
     async fn task_status(&self, task: TaskId, session: &Session) -> Result<Output, Failure> {
         let scope = Scope::User(self.caller(session.caller()).user);
-        let store = &self.toolbox.house().store;
+        let store = &self.toolbox.app().store;
         let found = store.task(&scope, task).await.map_err(|error| failed(error.into()))?;
         let found = found
             .ok_or_else(|| Failure::tool("RUN004", format!("there is no task {task}"), ErrorClass::User))?;
@@ -217,7 +217,7 @@ impl ToolboxGateway {
     }
 
     fn artifacts(&self) -> PathBuf {
-        self.toolbox.house().artifacts.clone()
+        self.toolbox.app().artifacts.clone()
     }
 
     /// `artifact://…` for a file under the artifacts folder.
@@ -230,7 +230,7 @@ impl ToolboxGateway {
 
     /// The files of somebody's own latest tasks.
     async fn own_artifacts(&self, caller: &Client) -> Result<Vec<(PathBuf, u64)>, Failure> {
-        let (scope, store) = (Scope::User(self.caller(caller).user), &self.toolbox.house().store);
+        let (scope, store) = (Scope::User(self.caller(caller).user), &self.toolbox.app().store);
         let stored = |error: steward_store::Error| failed(error.into());
         let latest = steward_store::Page::first(LATEST);
         let mut files = Vec::new();
@@ -250,7 +250,7 @@ impl ToolboxGateway {
         let task = uri.split('/').nth(3).and_then(|task| task.split('.').next()?.parse().ok());
         let Some(task) = task.filter(|_| !uri.starts_with("artifact://results/")) else { return false };
         let scope = Scope::User(self.caller(session.caller()).user);
-        matches!(self.toolbox.house().store.task(&scope, task).await, Ok(Some(_)))
+        matches!(self.toolbox.app().store.task(&scope, task).await, Ok(Some(_)))
     }
 
     /// The file behind an address, which must lie beneath the artifacts folder.
@@ -271,8 +271,9 @@ impl Gateway for ToolboxGateway {
     fn identity(&self) -> Identity {
         Identity {
             instructions: Some(
-                "Ask questions about data with `ask`. Find other tools with `tools_search` and call them with `tools_call`. \
-                 Every call is checked by policy and written to a journal; some wait for a person."
+                "Ask questions about data with `ask`. Find other tools with `tools_search` and call them \
+                    with `tools_call`. Every call is checked by policy and written to a journal; some wait \
+                    for a person."
                     .into(),
             ),
             ..Identity::default()
@@ -280,7 +281,7 @@ impl Gateway for ToolboxGateway {
     }
 
     fn input_schema(&self, name: &str) -> Option<Arc<JsonObject>> {
-        // The house's own verbs take no headers.
+        // Steward's own verbs take no headers.
         let found = self.exposure.fits(name).then(|| name.parse().ok()).flatten()?;
         let tool = self.toolbox.registry().snapshot().get(&found, None)?.clone();
         Some(Arc::new(tool.definition.parameter_schema.clone()))
@@ -300,6 +301,7 @@ impl Gateway for ToolboxGateway {
                 let wanted: CallOf = read(name, arguments)?;
                 self.call_tool(&wanted.tool, wanted.arguments, session).await
             }
+            "run_workflow" if session.can_start_task() => self.run_as_task(arguments, session).await,
             "run_workflow" => self.run_workflow(read(name, arguments)?, session).await,
             "task_status" => self.task_status(read::<OfTask>(name, arguments)?.task, session).await,
             "approvals_list" => {
@@ -313,6 +315,41 @@ impl Gateway for ToolboxGateway {
                 "there is no tool {name}. Registered tools are called with tools_call"
             ))),
         }
+    }
+
+    fn task_support(&self, name: &str) -> TaskSupport {
+        let quick = ["tools_search", "task_status", "approvals_list", "approvals_decide"];
+        if quick.contains(&name) { TaskSupport::Never } else { TaskSupport::Optional }
+    }
+
+    async fn task(&self, id: &str, caller: &Client) -> Result<Option<TaskState>, Failure> {
+        let Ok(id) = id.parse::<TaskId>() else { return Ok(None) };
+        self.task_state(id, &Scope::User(self.caller(caller).user), caller).await
+    }
+
+    async fn answer_task(
+        &self,
+        id: &str,
+        answers: BTreeMap<String, Json>,
+        caller: &Client,
+        client: &crate::mcp::Client,
+    ) -> Result<(), Failure> {
+        match id.parse::<TaskId>() {
+            Ok(id) => self.decide_task(id, answers, caller, client).await,
+            Err(_) => Ok(()),
+        }
+    }
+
+    async fn cancel_task(&self, id: &str, caller: &Client) -> Result<(), Failure> {
+        let user = self.caller(caller).user;
+        let by = Label::new(user.as_str()).map_err(|problem| Failure::unknown(problem.to_string()))?;
+        let Ok(id) = id.parse::<TaskId>() else { return Ok(()) };
+        let scope = Scope::User(user);
+        let ended = self.task_state(id, &scope, caller).await?.is_some_and(|state| state.is_ended());
+        if !ended {
+            self.runner.cancel(&scope, id, &by).await.map_err(failed)?;
+        }
+        Ok(())
     }
 
     async fn resources(&self, cursor: Option<&str>, caller: &Client) -> Result<Page<Resource>, Failure> {

@@ -179,7 +179,7 @@ async fn decide(context: &Context, toolbox: &Toolbox, command: Approvals) -> Res
         }
         Approvals::Approve { shown: about } => {
             let call = shown(context, toolbox, &about, verb(HumanAction::Approve)).await?.shown()?;
-            let receipt = toolbox.approvals().approve(toolbox.desk(), &context.scope, &call, &by).await?;
+            let receipt = toolbox.approvals().approve(toolbox.gateway(), &context.scope, &call, &by).await?;
             if context.json {
                 document(
                     &json!({ "call_id": receipt.call, "tool_name": receipt.tool, "output": receipt.output }),

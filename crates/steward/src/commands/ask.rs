@@ -79,8 +79,8 @@ enum PlannerChoice {
 
 pub(super) async fn run(context: &Context, command: AskCommand) -> Result<(), Failure> {
     let opened = context.open().await?;
-    let house = house(context, command.model.as_deref(), &opened)?;
-    end_cut_off(&house, &context.scope).await;
+    let app = app(context, command.model.as_deref(), &opened)?;
+    end_cut_off(&app, &context.scope).await;
     let mut ask = Ask {
         question: command.question.clone().unwrap_or_default(),
         data: command.data.clone(),
@@ -92,20 +92,20 @@ pub(super) async fn run(context: &Context, command: AskCommand) -> Result<(), Fa
     };
     // With nothing named, the question goes to whatever is set up.
     if let (Some(question), true) = (&command.question, ask.data.is_empty())
-        && let Some(talker) = talked(context, &opened, &ask).await?
+        && let Some(chat) = talked(context, &opened, &ask).await?
     {
         let turn = chat::turn(context, question, ask.conversation);
-        let answered = chat::one(&talker, &turn, context.json, command.explain).await;
-        talker.toolbox().close().await;
+        let answered = chat::one(&chat, &turn, context.json, command.explain).await;
+        chat.toolbox().close().await;
         return answered;
     }
     match command.question {
         Some(_) => {
-            let answer = one(&house, &ask, context.json).await?;
+            let answer = one(&app, &ask, context.json).await?;
             show(&answer, context.json, command.explain);
             failed(&answer)
         }
-        None => prompt(&house, &mut ask, command.explain).await,
+        None => prompt(&app, &mut ask, command.explain).await,
     }
 }
 
@@ -139,20 +139,20 @@ async fn talked(context: &Context, opened: &Opened, ask: &Ask) -> Result<Option<
         if !last.is_some_and(|message| message.metadata.contains_key("outcome")) {
             return Ok(None);
         }
-        return chat::talker(context).await.map(Some);
+        return chat::chat_service(context).await.map(Some);
     }
-    let talker = chat::talker(context).await?;
-    if chat::has_domains(&talker, context).await? {
-        return Ok(Some(talker));
+    let chat = chat::chat_service(context).await?;
+    if chat::has_domains(&chat, context).await? {
+        return Ok(Some(chat));
     }
-    talker.toolbox().close().await;
+    chat.toolbox().close().await;
     Ok(None)
 }
 
 /// Ends the questions and turns that an earlier process left behind. That it cannot be done is no
 /// reason not to answer.
-pub(super) async fn end_cut_off(house: &AppContext, scope: &steward_store::Scope) {
-    if let Ok(ended) = steward_runtime::run::end_cut_off(house, scope).await {
+pub(super) async fn end_cut_off(app: &AppContext, scope: &steward_store::Scope) {
+    if let Ok(ended) = steward_runtime::run::end_cut_off(app, scope).await {
         for task in ended {
             let told = format!(
                 "{task} was cut off with its process and is ended. `steward task show {task}` shows it"
@@ -163,12 +163,12 @@ pub(super) async fn end_cut_off(house: &AppContext, scope: &steward_store::Scope
 }
 
 /// Everything a question is answered with.
-pub(super) fn house(context: &Context, model: Option<&str>, opened: &Opened) -> Result<AppContext, Failure> {
-    house_over(context, model, opened.store.clone())
+pub(super) fn app(context: &Context, model: Option<&str>, opened: &Opened) -> Result<AppContext, Failure> {
+    app_over(context, model, opened.store.clone())
 }
 
 /// The same over a store of its own.
-pub(super) fn house_over(
+pub(super) fn app_over(
     context: &Context,
     model: Option<&str>,
     store: Arc<dyn steward_store::Store>,
@@ -243,7 +243,7 @@ pub(super) async fn conversation(
     }
 }
 
-async fn one(house: &AppContext, ask: &Ask, json: bool) -> Result<Answer, Failure> {
+async fn one(app: &AppContext, ask: &Ask, json: bool) -> Result<Answer, Failure> {
     let terminal = std::io::stderr().is_terminal() && !json;
     let tell = move |event: ProgressEvent| {
         if let (true, ProgressEvent::Working { what } | ProgressEvent::Began { what, .. }) = (terminal, event)
@@ -252,7 +252,7 @@ async fn one(house: &AppContext, ask: &Ask, json: bool) -> Result<Answer, Failur
             let _shown = std::io::stderr().flush();
         }
     };
-    let answer = house.ask(ask, &tell).await;
+    let answer = app.ask(ask, &tell).await;
     if terminal {
         eprint!("\r\u{1b}[2K");
     }
@@ -392,9 +392,9 @@ fn notes(answer: &Answer, explain: bool) {
 }
 
 /// One question after the other in one conversation. Lines are kept in the home for the next time.
-async fn prompt(house: &AppContext, ask: &mut Ask, explain: bool) -> Result<(), Failure> {
+async fn prompt(app: &AppContext, ask: &mut Ask, explain: bool) -> Result<(), Failure> {
     say("Ask about the data. An empty line or Ctrl-D ends it; `?` shows what was asked before.");
-    let history = house.artifacts.parent().map(|home| home.join("history"));
+    let history = app.artifacts.parent().map(|home| home.join("history"));
     let mut options: Vec<String> = Vec::new();
     let mut lines = std::io::stdin().lock().lines();
     loop {
@@ -422,7 +422,7 @@ async fn prompt(house: &AppContext, ask: &mut Ask, explain: bool) -> Result<(), 
             let file = std::fs::OpenOptions::new().create(true).append(true).open(path);
             let _kept = file.and_then(|mut file| writeln!(file, "{}", ask.question));
         }
-        match one(house, ask, false).await {
+        match one(app, ask, false).await {
             Ok(answer) => {
                 show(&answer, false, explain);
                 ask.conversation = answer.conversation_id;

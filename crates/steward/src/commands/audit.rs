@@ -359,7 +359,7 @@ async fn head(context: &Context, key: bool) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The house's own chain belongs to nobody, and everybody may check it.
+/// The system's own chain belongs to nobody, and everybody may check it.
 fn scope_of(context: &Context, chain: ChainId) -> &steward_store::Scope {
     if chain == ChainId::SYSTEM { &steward_store::Scope::System } else { &context.scope }
 }

@@ -238,59 +238,54 @@ impl Form {
 
 pub(super) async fn run(context: &Context, command: BoardCommand) -> Result<(), Failure> {
     let opened = context.open().await?;
-    let house = super::house(context, &opened)?;
+    let app = super::app(context, &opened)?;
     let user = &context.settings.user;
     match command {
         BoardCommand::New { name } => {
-            let board = house.add_board(user, Label::new(name)?, "cli").await?;
+            let board = app.add_board(user, Label::new(name)?, "cli").await?;
             told(context, &board, &format!("made {}", board.id));
         }
-        BoardCommand::List => list(context, &house).await?,
+        BoardCommand::List => list(context, &app).await?,
         BoardCommand::Show { id, look } => {
-            let view = look_at(context, &house, &id, &look.filter).await?;
+            let view = look_at(context, &app, &id, &look.filter).await?;
             if context.json { document(&view) } else { shown(&view) }
         }
         BoardCommand::Pin(pin) => {
             let (question, data) = match pin.from {
-                Some(task) => house.asked_in(&context.scope, task).await?,
+                Some(task) => app.asked_in(&context.scope, task).await?,
                 None => (pin.question.unwrap_or_default(), Vec::new()),
             };
             let data =
                 if pin.data.is_empty() { data } else { pin.data.iter().map(|named| whole(named)).collect() };
             let asked = Ask { question, data, ..ask::plain(context) };
-            let (board, tile) = house
-                .pin(
-                    &asked,
-                    named(context, &house, &pin.id).await?.id,
-                    pin.form.tile(pin.sql, pin.from),
-                    "cli",
-                )
+            let (board, tile) = app
+                .pin(&asked, named(context, &app, &pin.id).await?.id, pin.form.tile(pin.sql, pin.from), "cli")
                 .await?;
             told(context, &board, &format!("pinned {tile}"));
         }
         BoardCommand::Text { id, text, form } => {
-            let id = named(context, &house, &id).await?.id;
-            let (board, tile) = house.add_text(user, id, text, form.tile(None, None), "cli").await?;
+            let id = named(context, &app, &id).await?.id;
+            let (board, tile) = app.add_text(user, id, text, form.tile(None, None), "cli").await?;
             told(context, &board, &format!("pinned {tile}"));
         }
         BoardCommand::Edit(edit) => {
             let change =
                 TileEdit { question: edit.question, text: edit.text, new: edit.form.tile(edit.sql, None) };
-            let board = named(context, &house, &edit.id).await?;
+            let board = named(context, &app, &edit.id).await?;
             let tile = tile_named(&board, &edit.tile)?;
-            let board = house.edit_tile(&ask::plain(context), board.id, tile, change, "cli").await?;
+            let board = app.edit_tile(&ask::plain(context), board.id, tile, change, "cli").await?;
             told(context, &board, &format!("changed {tile}"));
         }
         BoardCommand::Unpin { id, tile } => {
-            let board = named(context, &house, &id).await?;
+            let board = named(context, &app, &id).await?;
             let tile = tile_named(&board, &tile)?;
-            let board = house.unpin(user, board.id, tile, "cli").await?;
+            let board = app.unpin(user, board.id, tile, "cli").await?;
             told(context, &board, &format!("took off {tile}"));
         }
         BoardCommand::Filter(filter) => {
             let said = if filter.remove { "took off the filter" } else { "filtered by" };
             let said = format!("{said} {}", filter.column);
-            let id = named(context, &house, &filter.id).await?.id;
+            let id = named(context, &app, &filter.id).await?.id;
             let put = |board: &mut Board| {
                 board.filters.retain(|known| !known.column.eq_ignore_ascii_case(&filter.column));
                 if !filter.remove {
@@ -299,7 +294,7 @@ pub(super) async fn run(context: &Context, command: BoardCommand) -> Result<(), 
                 }
                 Ok(())
             };
-            let board = house.change_board(user, id, "filtered", "cli", put).await?;
+            let board = app.change_board(user, id, "filtered", "cli", put).await?;
             told(context, &board, &said);
         }
         BoardCommand::Share { id, stop } => {
@@ -308,7 +303,7 @@ pub(super) async fn run(context: &Context, command: BoardCommand) -> Result<(), 
                 Ok(())
             };
             let board =
-                house.change_board(user, named(context, &house, &id).await?.id, "shared", "cli", put).await?;
+                app.change_board(user, named(context, &app, &id).await?.id, "shared", "cli", put).await?;
             told(context, &board, if stop { "no longer shared" } else { "shared" });
         }
         BoardCommand::Fresh { id, seconds } => {
@@ -316,13 +311,12 @@ pub(super) async fn run(context: &Context, command: BoardCommand) -> Result<(), 
                 board.fresh_seconds = seconds;
                 Ok(())
             };
-            let board = house
-                .change_board(user, named(context, &house, &id).await?.id, "changed", "cli", put)
-                .await?;
+            let board =
+                app.change_board(user, named(context, &app, &id).await?.id, "changed", "cli", put).await?;
             told(context, &board, &format!("results are shown again for {seconds} s"));
         }
         BoardCommand::Export { id, out, look } => {
-            let view = look_at(context, &house, &id, &look.filter).await?;
+            let view = look_at(context, &app, &id, &look.filter).await?;
             let unwritten =
                 |error: std::io::Error| Failure::user("RUN034", format!("{}: {error}", out.display()));
             std::fs::write(&out, board_page(&view, user.as_str())).map_err(unwritten)?;
@@ -331,8 +325,8 @@ pub(super) async fn run(context: &Context, command: BoardCommand) -> Result<(), 
         BoardCommand::Link { id, hours, viewer, filter, server } => {
             let viewer = viewer.unwrap_or_else(|| user.clone());
             let filters = filters(&filter)?;
-            let id = named(context, &house, &id).await?.id;
-            let link = house.add_link(user, id, &viewer, hours, filters, "cli").await?;
+            let id = named(context, &app, &id).await?.id;
+            let link = app.add_link(user, id, &viewer, hours, filters, "cli").await?;
             let secret = Secret::open(&context.home.path, &SystemRandom)?;
             let token = secret.link_token(id.0, link.id.0, link.expires_at);
             let address = format!("{}/embed/{token}", server.trim_end_matches('/'));
@@ -344,12 +338,12 @@ pub(super) async fn run(context: &Context, command: BoardCommand) -> Result<(), 
             }
         }
         BoardCommand::Unlink { id, link } => {
-            house.remove_link(user, named(context, &house, &id).await?.id, link, "cli").await?;
+            app.remove_link(user, named(context, &app, &id).await?.id, link, "cli").await?;
             say(format!("ended {link}"));
         }
         BoardCommand::Remove { id } => {
-            let id = named(context, &house, &id).await?.id;
-            house.remove_board(user, id, "cli").await?;
+            let id = named(context, &app, &id).await?.id;
+            app.remove_board(user, id, "cli").await?;
             say(format!("removed {id}"));
         }
     }
@@ -357,16 +351,16 @@ pub(super) async fn run(context: &Context, command: BoardCommand) -> Result<(), 
 }
 
 /// A board by its id, or by its name when only one has it.
-async fn named(context: &Context, house: &AppContext, text: &str) -> Result<Board, Failure> {
+async fn named(context: &Context, app: &AppContext, text: &str) -> Result<Board, Failure> {
     let user = &context.settings.user;
     if let Ok(id) = text.parse::<BoardId>() {
-        return Ok(house.board(user, id).await?);
+        return Ok(app.board(user, id).await?);
     }
     let scope = steward_store::Scope::User(user.clone());
-    let all: Vec<Board> = list_saved(&*house.store, &scope, Page::first(1000)).await?;
+    let all: Vec<Board> = list_saved(&*app.store, &scope, Page::first(1000)).await?;
     let mut found = all.into_iter().filter(|board| board.name.eq_ignore_ascii_case(text.trim()));
     match (found.next(), found.next()) {
-        (Some(board), None) => Ok(house.board(user, board.id).await?),
+        (Some(board), None) => Ok(app.board(user, board.id).await?),
         (None, _) => Err(Failure::user(
             "RUN034",
             format!("there is no board {text:?}. `steward board list` shows what there is"),
@@ -393,8 +387,8 @@ fn tile_named(board: &Board, text: &str) -> Result<TileId, Failure> {
     }
 }
 
-async fn list(context: &Context, house: &AppContext) -> Result<(), Failure> {
-    let found: Vec<Board> = list_saved(&*house.store, &context.scope, Page::first(1000)).await?;
+async fn list(context: &Context, app: &AppContext) -> Result<(), Failure> {
+    let found: Vec<Board> = list_saved(&*app.store, &context.scope, Page::first(1000)).await?;
     if context.json {
         document(&found);
         return Ok(());
@@ -413,16 +407,16 @@ async fn list(context: &Context, house: &AppContext) -> Result<(), Failure> {
 /// A board with its rows, read with what the settings allow.
 async fn look_at(
     context: &Context,
-    house: &AppContext,
+    app: &AppContext,
     board: &str,
     chosen: &[String],
 ) -> Result<BoardView, Failure> {
     let user = &context.settings.user;
-    let board = named(context, house, board).await?;
+    let board = named(context, app, board).await?;
     let choice = BoardChoice { filters: filters(chosen)?, ..BoardChoice::default() };
     let plain = ask::plain(context);
     let grants = |data: &[String]| Ok(Ask { data: data.to_vec(), ..plain.clone() });
-    Ok(house.view_board(&board, user, &choice, &grants, None).await?)
+    Ok(app.view_board(&board, user, &choice, &grants, None).await?)
 }
 
 /// Filters as they are written on the command line. Several of one column add up.

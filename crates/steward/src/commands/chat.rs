@@ -42,8 +42,8 @@ pub(crate) struct Chat {
 pub(super) async fn run(context: &Context, command: Chat) -> Result<(), Failure> {
     let opened = context.open().await?;
     let conversation = ask::conversation(context, &opened, command.conversation.as_deref()).await?;
-    let talker = talker(context).await?;
-    ask::end_cut_off(talker.toolbox().house(), &context.scope).await;
+    let chat = chat_service(context).await?;
+    ask::end_cut_off(chat.toolbox().app(), &context.scope).await;
     let turn = Turn {
         said: command.message.clone().unwrap_or_default(),
         conversation,
@@ -52,18 +52,18 @@ pub(super) async fn run(context: &Context, command: Chat) -> Result<(), Failure>
         choice: None,
     };
     let ended = match command.message {
-        Some(_) => one(&talker, &turn, context.json, command.explain).await,
+        Some(_) => one(&chat, &turn, context.json, command.explain).await,
         None => {
             let history = context.home.path.join("history");
-            Box::pin(prompt(&talker, turn, history, command.explain)).await
+            Box::pin(prompt(&chat, turn, history, command.explain)).await
         }
     };
-    talker.toolbox().close().await;
+    chat.toolbox().close().await;
     ended
 }
 
 /// Holds conversations over the toolbox of this home.
-pub(super) async fn talker(context: &Context) -> Result<ChatService, Failure> {
+pub(super) async fn chat_service(context: &Context) -> Result<ChatService, Failure> {
     let toolbox = Arc::new(crate::toolbox::open(context, true).await?);
     let limits = &context.settings.conversation;
     let service = ChatService::new(
@@ -94,14 +94,14 @@ pub(super) async fn talker(context: &Context) -> Result<ChatService, Failure> {
 }
 
 /// One message and its answer.
-pub(super) async fn one(talker: &ChatService, turn: &Turn, json: bool, explain: bool) -> Result<(), Failure> {
-    let said = say_it(talker, turn, json).await?;
+pub(super) async fn one(chat: &ChatService, turn: &Turn, json: bool, explain: bool) -> Result<(), Failure> {
+    let said = say_it(chat, turn, json).await?;
     if json {
         document(&said.reply);
     } else {
         show(&said, explain);
     }
-    let Said { reply, .. } = said;
+    let PrintedReply { reply, .. } = said;
     match (reply.outcome, reply.missing.first()) {
         // Nothing at all came of it, and trying again may help.
         (Outcome::Failed, Some(missing)) => Err(Failure::of(
@@ -114,14 +114,14 @@ pub(super) async fn one(talker: &ChatService, turn: &Turn, json: bool, explain: 
 }
 
 /// A reply, and whether its words are on the terminal already.
-struct Said {
+struct PrintedReply {
     reply: Reply,
     streamed: bool,
 }
 
 /// Says one thing. The words of a model appear as they come; Ctrl-C ends the turn and not the
 /// program.
-async fn say_it(talker: &ChatService, turn: &Turn, json: bool) -> Result<Said, Failure> {
+async fn say_it(chat: &ChatService, turn: &Turn, json: bool) -> Result<PrintedReply, Failure> {
     let terminal = std::io::stderr().is_terminal() && !json;
     let streams = std::io::stdout().is_terminal() && !json;
     let written = Mutex::new(String::new());
@@ -160,7 +160,7 @@ async fn say_it(talker: &ChatService, turn: &Turn, json: bool) -> Result<Said, F
         let _shown = std::io::stderr().flush();
     };
     let stop = CancellationToken::new();
-    let saying = talker.say_until(turn, &tell, &stop);
+    let saying = chat.say_until(turn, &tell, &stop);
     tokio::pin!(saying);
     let reply = tokio::select! {
         reply = &mut saying => reply,
@@ -175,11 +175,11 @@ async fn say_it(talker: &ChatService, turn: &Turn, json: bool) -> Result<Said, F
     }
     let reply = reply?;
     let streamed = !written.is_empty() && written.trim() == reply.response.answer.trim();
-    Ok(Said { reply, streamed })
+    Ok(PrintedReply { reply, streamed })
 }
 
-fn show(said: &Said, explain: bool) {
-    let Said { reply, streamed } = said;
+fn show(said: &PrintedReply, explain: bool) {
+    let PrintedReply { reply, streamed } = said;
     reply.decisions.iter().for_each(|told| say(paint(Tone::Strong, told)));
     if *streamed {
         // It stands there already.
@@ -335,12 +335,7 @@ impl Lines {
 }
 
 /// One message after the other in one conversation.
-async fn prompt(
-    talker: &ChatService,
-    mut turn: Turn,
-    history: PathBuf,
-    explain: bool,
-) -> Result<(), Failure> {
+async fn prompt(chat: &ChatService, mut turn: Turn, history: PathBuf, explain: bool) -> Result<(), Failure> {
     if std::io::stdin().is_terminal() {
         say(paint(Tone::Quiet, "Say what you want to know or have done. /help for more, Ctrl-D to leave."));
     }
@@ -360,13 +355,13 @@ async fn prompt(
                 Some(reply) => reply.reasons.iter().for_each(|reason| say(format!("  {reason}"))),
                 None => say(paint(Tone::Quiet, "Nothing was said yet.")),
             },
-            "/history" => shown_before(talker, &turn).await?,
-            "/tools" => tools(talker, &turn).await?,
+            "/history" => shown_before(chat, &turn).await?,
+            "/tools" => tools(chat, &turn).await?,
             command if command.starts_with('/') => say(format!("There is no {command}.\n{HELP}")),
             _ => {
                 turn.choice = chosen(&line, last.as_ref());
                 turn.said = line;
-                match say_it(talker, &turn, false).await {
+                match say_it(chat, &turn, false).await {
                     Ok(said) => {
                         turn.conversation = Some(said.reply.conversation_id);
                         show(&said, explain);
@@ -389,12 +384,12 @@ fn chosen(line: &str, last: Option<&Reply>) -> Option<OptionChoice> {
     Some(OptionChoice { question: Some(reply.task_id), option })
 }
 
-async fn shown_before(talker: &ChatService, turn: &Turn) -> Result<(), Failure> {
+async fn shown_before(chat: &ChatService, turn: &Turn) -> Result<(), Failure> {
     let Some(id) = turn.conversation else {
         say(paint(Tone::Quiet, "Nothing was said yet."));
         return Ok(());
     };
-    let store = &talker.toolbox().house().store;
+    let store = &chat.toolbox().app().store;
     let scope = steward_store::Scope::User(turn.caller.user.clone());
     for message in store.history(&scope, id, steward_store::Page::first(50)).await? {
         let who = if message.role == steward_domain::Role::User { "›" } else { " " };
@@ -403,8 +398,8 @@ async fn shown_before(talker: &ChatService, turn: &Turn) -> Result<(), Failure> 
     Ok(())
 }
 
-async fn tools(talker: &ChatService, turn: &Turn) -> Result<(), Failure> {
-    let reader = talker.reader(&turn.caller, &turn.data).await?;
+async fn tools(chat: &ChatService, turn: &Turn) -> Result<(), Failure> {
+    let reader = chat.reader(&turn.caller, &turn.data).await?;
     for topic in reader.domains() {
         say(paint(Tone::Strong, &topic.title));
         for intent in &topic.intents {
@@ -415,9 +410,9 @@ async fn tools(talker: &ChatService, turn: &Turn) -> Result<(), Failure> {
 }
 
 /// Whether anything is set up that can be talked to.
-pub(super) async fn has_domains(talker: &ChatService, context: &Context) -> Result<bool, Failure> {
+pub(super) async fn has_domains(chat: &ChatService, context: &Context) -> Result<bool, Failure> {
     let caller = crate::toolbox::caller(context);
-    Ok(talker.reader(&caller, &[]).await?.domains().next().is_some())
+    Ok(chat.reader(&caller, &[]).await?.domains().next().is_some())
 }
 
 /// A turn of one question.

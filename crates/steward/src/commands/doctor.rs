@@ -180,7 +180,7 @@ fn models(home: &Home, settings: &Settings, findings: &mut Findings) {
 }
 
 /// Starts every configured MCP server and asks for its tools. One that does not work is no failure
-/// of the house.
+/// of the system.
 async fn servers(home: &Home, settings: Settings, findings: &mut Findings) {
     let configured = |file: &str| home.path.join("config").join(file).exists();
     if !configured("mcp_servers.yaml") && !configured("domains.yaml") {

@@ -69,7 +69,9 @@ async fn columns(context: &Context, source: &str, findings: &mut Findings) {
         match wall {
             Wall::Role(role) => findings.ok(
                 "column wall",
-                format!("{rules}. Every statement is compared with what the server reads, and runs as {role}"),
+                format!(
+                    "{rules}. Every statement is compared with what the server reads, and runs as {role}"
+                ),
             ),
             Wall::Columns => findings.ok(
                 "column wall",
@@ -77,7 +79,10 @@ async fn columns(context: &Context, source: &str, findings: &mut Findings) {
             ),
             Wall::Tables => findings.warn(
                 "column wall",
-                format!("{rules}. It may make no temporary views, so only tables are compared with what the server reads"),
+                format!(
+                    "{rules}. It may make no temporary views, so only tables are compared with what the \
+                    server reads"
+                ),
                 "GRANT TEMPORARY ON DATABASE to the account, or SELECT on columns only; see docs/security.md",
             ),
             Wall::None(why) => findings.warn(

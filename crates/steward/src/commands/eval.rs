@@ -67,8 +67,8 @@ pub(super) async fn run(context: &Context, command: Eval) -> Result<(), Failure>
         Eval::Run(run) => Box::pin(run_cases(context, &run)).await,
         Eval::Add { file, from, name } => {
             let opened = context.open().await?;
-            let house = super::house(context, &opened)?;
-            let case = house.case_of(&ask::plain(context), from, name).await?;
+            let app = super::app(context, &opened)?;
+            let case = app.case_of(&ask::plain(context), from, name).await?;
             append_case(&file, &case)?;
             say(format!("added {:?} to {}", case.name, file.display()));
             Ok(())
@@ -133,7 +133,7 @@ fn read_report(file: &Path) -> Result<EvalReport, Failure> {
 /// A way to answer, in a store of its own.
 struct Variant {
     name: String,
-    house: AppContext,
+    app: AppContext,
     planner: Option<Planner>,
     _folder: tempfile::TempDir,
 }
@@ -168,9 +168,9 @@ impl Variant {
                 std::fs::copy(entry.path(), copy).map_err(unmade)?;
             }
         }
-        let house = ask::house_over(context, model, Arc::new(store))?;
-        let house = AppContext { artifacts: folder.path().join("artifacts"), ..house };
-        Ok(Self { name: name.to_owned(), house, planner, _folder: folder })
+        let app = ask::app_over(context, model, Arc::new(store))?;
+        let app = AppContext { artifacts: folder.path().join("artifacts"), ..app };
+        Ok(Self { name: name.to_owned(), app, planner, _folder: folder })
     }
 
     async fn run(&self, context: &Context, suite: &EvalSuite, case: &EvalCase) -> EvalRun {
@@ -178,7 +178,7 @@ impl Variant {
         let deliver = vec![steward_domain::Deliverable::Summary];
         let ask = Ask { data, planner: self.planner, deliver, ..ask::plain(context) };
         let budget = case.budget.or(suite.budget);
-        match Box::pin(self.house.run_case(&ask, case, budget, &self.name)).await {
+        match Box::pin(self.app.run_case(&ask, case, budget, &self.name)).await {
             Ok(run) => run,
             Err(error) => failed_run(&self.name, &error),
         }

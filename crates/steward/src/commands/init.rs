@@ -7,7 +7,7 @@ use serde_json::{Map, json};
 use std::io::Write;
 use steward_domain::{ChainId, EventType, Label};
 use steward_journal::Draft;
-use steward_store::audit::house;
+use steward_store::audit::system_owner;
 use steward_store::{Commit, Scope};
 
 const STEWARD_YAML: &str = "# Settings of this home. Every line is optional; these are the defaults.
@@ -85,8 +85,11 @@ pub(super) async fn run(context: &Context) -> Result<(), Failure> {
         // The first thing that happens in a home is its key: the journal begins with it.
         let data = Map::from_iter([("verifier".to_owned(), json!(key))]);
         let actor = Label::new("init").map_err(Failure::unexpected)?;
-        let first =
-            Commit::new(house()?, ChainId::SYSTEM).entry(Draft::new(EventType::KeyRotated, actor, data));
+        let first = Commit::new(system_owner()?, ChainId::SYSTEM).entry(Draft::new(
+            EventType::KeyRotated,
+            actor,
+            data,
+        ));
         opened.store.commit(&Scope::System, first).await?;
     }
     if context.json {

@@ -201,8 +201,8 @@ impl Command {
 }
 
 /// What questions are answered with, for commands that have no options of their own for it.
-pub(crate) fn house(context: &Context, opened: &Opened) -> Result<steward_runtime::ask::AppContext, Failure> {
-    ask::house(context, None, opened)
+pub(crate) fn app(context: &Context, opened: &Opened) -> Result<steward_runtime::ask::AppContext, Failure> {
+    ask::app(context, None, opened)
 }
 
 /// What a command works with.

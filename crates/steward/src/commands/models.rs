@@ -137,8 +137,8 @@ pub(super) fn older_setting(settings: &Settings) -> Option<String> {
     let key = older.key_variable.as_ref().map(|name| format!(", key_variable: {name}")).unwrap_or_default();
     let samples = if older.send_samples { ", send_samples: true" } else { "" };
     Some(format!(
-        "`model:` is the older setting and serves `ask` only. Replace it by\n  models:\n    {NAME}: {{ provider: openai, name: {:?}, \
-         base_url: {:?}{key}{samples} }}\n  use: {{ default: {NAME} }}",
+        "`model:` is the older setting and serves `ask` only. Replace it by\n  models:\n    {NAME}: {{ \
+            provider: openai, name: {:?}, base_url: {:?}{key}{samples} }}\n  use: {{ default: {NAME} }}",
         older.name, older.base_url
     ))
 }
@@ -369,7 +369,8 @@ mod tests {
         let second = with_model(&first, "own", "{ provider: local }", false);
         assert_eq!(
             second,
-            "user: ana # me\nmodels:\n  own: { provider: local }\n  big: { provider: ollama }\nuse: { default: big }\n"
+            "user: ana # me\nmodels:\n  own: { provider: local }\n  big: { provider: ollama }\nuse: { \
+                default: big }\n"
         );
         assert_eq!(with_model("", "a", "{}", true), "models:\n  a: {}\nuse: { default: a }\n");
     }

@@ -107,8 +107,8 @@ async fn diff(context: &Context, new: &std::path::Path) -> Result<(), Failure> {
     }
     let model = read_semantics(new)?;
     let opened = context.open().await?;
-    let house = super::house(context, &opened)?;
-    let changes = house.semantics_diff(&super::ask::plain(context), &model).await?;
+    let app = super::app(context, &opened)?;
+    let changes = app.semantics_diff(&super::ask::plain(context), &model).await?;
     let moved = changes.iter().filter(|change| change.outcome != CheckOutcome::Same).count();
     if context.json {
         document(&changes);

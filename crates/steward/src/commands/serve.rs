@@ -95,8 +95,8 @@ pub(super) async fn run(context: &Context, command: Serve) -> Result<(), Failure
     let began = clock.monotonic();
     crate::isolation::install(&context.home, &context.settings, context.memory());
     let opened = context.open().await?;
-    let talker = Arc::new(super::chat::talker(context).await?);
-    let toolbox = talker.toolbox().clone();
+    let chat = Arc::new(super::chat::chat_service(context).await?);
+    let toolbox = chat.toolbox().clone();
     let runner = super::run::over(context, &toolbox)?;
     let directory = directory(context)?;
     if !set.listen.is_loopback() && !directory.has_users() && directory.keys().is_empty() {
@@ -110,7 +110,7 @@ pub(super) async fn run(context: &Context, command: Serve) -> Result<(), Failure
         ));
     }
     let site = AppState::new(Parts {
-        talker,
+        chat,
         runner: runner.clone(),
         directory,
         signer: opened.signer.clone(),

@@ -147,15 +147,15 @@ fn entity(entity: &Entity) -> Json {
 
 /// Skills that know what is set up.
 async fn with_toolbox(context: &Context, name: Name, text: &str) -> Result<Json, Failure> {
-    let talker = chat::talker(context).await?;
+    let chat = chat::chat_service(context).await?;
     let caller = crate::toolbox::caller(context);
-    let found = known(&talker, name, text, &caller, context).await;
-    talker.toolbox().close().await;
+    let found = known(&chat, name, text, &caller, context).await;
+    chat.toolbox().close().await;
     found
 }
 
 async fn known(
-    talker: &steward_runtime::converse::ChatService,
+    chat: &steward_runtime::converse::ChatService,
     name: Name,
     text: &str,
     caller: &Caller,
@@ -163,8 +163,8 @@ async fn known(
 ) -> Result<Json, Failure> {
     match name {
         Name::Tools => {
-            talker.toolbox().look_at_new().await;
-            let found = talker.toolbox().search(caller, text, 5).await?;
+            chat.toolbox().look_at_new().await;
+            let found = chat.toolbox().search(caller, text, 5).await?;
             let candidates: Vec<Json> = found
                 .candidates
                 .iter()
@@ -176,22 +176,22 @@ async fn known(
             let mut arguments = JsonObject::new();
             arguments.insert("text".into(), text.into());
             let receipt =
-                talker.toolbox().call(&Request::new(caller.clone(), "text.summarize", arguments)).await?;
+                chat.toolbox().call(&Request::new(caller.clone(), "text.summarize", arguments)).await?;
             Ok(receipt.output.structured.clone().unwrap_or_else(|| receipt.output.words().into()))
         }
         Name::Suggest => {
-            let reader = talker.reader(caller, &[]).await?;
+            let reader = chat.reader(caller, &[]).await?;
             let domains: Vec<_> = reader.domains().map(|topic| topic.name.clone()).collect();
-            let snapshot = talker.toolbox().registry().snapshot();
+            let snapshot = chat.toolbox().registry().snapshot();
             let fields: Vec<_> = snapshot.domains.values().map(|field| (**field.domain).clone()).collect();
             let next = suggest(Answered { question: text, domains: &domains }, &fields, |_| true);
             Ok(
                 json!({ "suggestions": next.iter().map(|next| json!({ "text": next.text, "domain": next.domain, "reason": next.reason })).collect::<Vec<_>>() }),
             )
         }
-        Name::Validate => Ok(talker.validate(&chat::turn(context, text, None)).await?),
+        Name::Validate => Ok(chat.validate(&chat::turn(context, text, None)).await?),
         _ => {
-            let understood = talker.understand(&chat::turn(context, text, None)).await?;
+            let understood = chat.understand(&chat::turn(context, text, None)).await?;
             Ok(match name {
                 Name::Route => {
                     json!({ "domains": understood.domains, "confidence": understood.confidence, "question": understood.question, "reasons": understood.reasons })

@@ -92,7 +92,7 @@ pub(crate) struct Add {
 
 pub(super) async fn run(context: &Context, command: Verify) -> Result<(), Failure> {
     let opened = context.open().await?;
-    let house = super::house(context, &opened)?;
+    let app = super::app(context, &opened)?;
     let store = &*opened.store;
     let reading = |question: String, data: Vec<String>| Ask { question, data, ..ask::plain(context) };
     match command {
@@ -101,11 +101,9 @@ pub(super) async fn run(context: &Context, command: Verify) -> Result<(), Failur
             let answer = match add.from {
                 Some(task) => {
                     let asked = reading(String::new(), add.data);
-                    house.verify_earlier(asked, &context.scope, task, new, "cli").await?
+                    app.verify_earlier(asked, &context.scope, task, new, "cli").await?
                 }
-                None => {
-                    house.verify(&reading(add.question.unwrap_or_default(), add.data), new, "cli").await?
-                }
+                None => app.verify(&reading(add.question.unwrap_or_default(), add.data), new, "cli").await?,
             };
             shown(context, &answer);
         }
@@ -127,7 +125,7 @@ pub(super) async fn run(context: &Context, command: Verify) -> Result<(), Failur
             shown(context, &found);
         }
         Verify::Run { ids } => {
-            let checks = house.check_verified(&reading(String::new(), Vec::new()), &ids, "cli").await?;
+            let checks = app.check_verified(&reading(String::new(), Vec::new()), &ids, "cli").await?;
             let moved = checks.iter().filter(|check| check.outcome != CheckOutcome::Same).count();
             if context.json {
                 document(&checks);
@@ -151,11 +149,11 @@ pub(super) async fn run(context: &Context, command: Verify) -> Result<(), Failur
             }
         }
         Verify::Accept { id } => {
-            house.accept_verified(&reading(String::new(), Vec::new()), id, "cli").await?;
+            app.accept_verified(&reading(String::new(), Vec::new()), id, "cli").await?;
             say(format!("accepted what {id} gives now"));
         }
         Verify::Remove { id } => {
-            house.unverify(&context.scope, id, "cli").await?;
+            app.unverify(&context.scope, id, "cli").await?;
             say(format!("removed {id}"));
         }
         Verify::Candidates => {
@@ -182,17 +180,17 @@ pub(super) async fn run(context: &Context, command: Verify) -> Result<(), Failur
             );
         }
         Verify::Gaps => {
-            let groups = house.gaps(&context.scope).await?;
+            let groups = app.gaps(&context.scope).await?;
             if context.json { document(&groups) } else { gaps(&groups) }
         }
         Verify::Also { id, question } => {
-            let answer = house.add_paraphrase(&context.settings.user, id, &question, "cli").await?;
+            let answer = app.add_paraphrase(&context.settings.user, id, &question, "cli").await?;
             shown(context, &answer);
         }
         Verify::Rate { task, wrong, sql, comment } => {
             let rating = if wrong { steward_domain::Rating::Down } else { steward_domain::Rating::Up };
             let opinion = Opinion { task, rating, comment, corrected_sql: sql };
-            let feedback = house.rate(&context.settings.user, opinion, "cli").await?;
+            let feedback = app.rate(&context.settings.user, opinion, "cli").await?;
             say(format!("kept {}. `steward verify add --from {task}` verifies it", feedback.id));
         }
     }

@@ -133,8 +133,7 @@ async fn beside(
     };
     let retention = async {
         loop {
-            if let Err(failure) = super::retention::apply(&context.home, &*toolbox.house().store, false).await
-            {
+            if let Err(failure) = super::retention::apply(&context.home, &*toolbox.app().store, false).await {
                 eprintln!("the retention policy was not applied: {}", failure.message());
             }
             tokio::time::sleep(DAY).await;

@@ -69,7 +69,7 @@ fn every_tampering_has_its_code() {
     assert!(bench.ok("audit verify bad.jsonl --no-head").contains("would not be seen"));
 }
 
-/// Users, roles and keys do not change without an entry of the house's own chain.
+/// Users, roles and keys do not change without an entry of the system's own chain.
 #[test]
 fn changes_of_access_are_in_the_journal() {
     let bench = Bench::new();

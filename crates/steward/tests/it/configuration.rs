@@ -27,7 +27,8 @@ fn every_wrong_file_is_named_with_line_and_reason() {
     bench.ok("init");
     let agent =
         "name: writer\nrole: Writes\nsystem_prompt: Write.\ntools: [a, a]\nllm_config:\n  model: local\n";
-    let looping = "name: loop\npatterns: [react]\nentry_point: a\nnodes:\n  a: {type: agent, agent: x}\n  b: {type: agent, agent: x}\nedges:\n  - {from: a, to: b}\n  - {from: b, to: a}\n";
+    let looping = "name: loop\npatterns: [react]\nentry_point: a\nnodes:\n  a: {type: agent, agent: x}\n  b: \
+        {type: agent, agent: x}\nedges:\n  - {from: a, to: b}\n  - {from: b, to: a}\n";
     for (file, text, line, reason) in [
         ("config/steward.yaml", "store: sqlite:state.db\nusr: x\n", 2, "usr"),
         ("config/steward.yaml", "user: ''\n", 1, "UserId must have 1 to 255 characters"),

@@ -71,7 +71,8 @@ fn a_restored_home_points_at_the_store_it_was_restored_into() {
 fn a_key_that_is_not_set_stops_nothing_else() {
     let bench = Bench::new();
     bench.ok("init");
-    let settings = "models:\n  big: { provider: openai, name: gpt, base_url: \"http://127.0.0.1:9/v1\", key_variable: NO_SUCH_KEY_HERE }\n";
+    let settings = "models:\n  big: { provider: openai, name: gpt, base_url: \"http://127.0.0.1:9/v1\", \
+        key_variable: NO_SUCH_KEY_HERE }\n";
     fs::write(bench.home().join("config/steward.yaml"), settings).unwrap();
     bench.ok("approvals list");
     bench.ok("worker --until-empty");

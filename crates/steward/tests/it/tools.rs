@@ -217,8 +217,9 @@ fn a_server_is_shut_in_unless_its_configuration_says_otherwise() {
     let script = std::fs::read_to_string(shop()).unwrap();
     // Before it serves, it tries what it may not, and says on standard error what came of it.
     let tries = format!(
-        "import os, sys, tempfile\ndef attempt(name, work):\n    try:\n        work()\n        print(name, 'worked', file=sys.stderr)\n    \
-         except OSError as error:\n        print(name, 'refused', error.errno, file=sys.stderr)\n\
+        "import os, sys, tempfile\ndef attempt(name, work):\n    try:\n        work()\n        print(name, \
+            'worked', file=sys.stderr)\n    except OSError as error:\n        print(name, 'refused', \
+            error.errno, file=sys.stderr)\n\
          attempt('reading-secret', lambda: open({secret:?}).read())\n\
          attempt('reading-keys', lambda: os.listdir({keys:?}))\n\
          attempt('writing-beside', lambda: open({beside:?}, 'w'))\n\
@@ -232,7 +233,8 @@ fn a_server_is_shut_in_unless_its_configuration_says_otherwise() {
     std::fs::write(code.join("server.py"), tries + &script).unwrap();
     let server = |sandbox: &str| {
         format!(
-            "servers: [{{ name: shop, transport: stdio, config: {{ command: python3, args: [{:?}, {:?}]{sandbox} }} }}]\n",
+            "servers: [{{ name: shop, transport: stdio, config: {{ command: python3, args: [{:?}, \
+                {:?}]{sandbox} }} }}]\n",
             code.join("server.py").display().to_string(),
             data.display().to_string()
         )

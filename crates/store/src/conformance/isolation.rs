@@ -176,7 +176,7 @@ pub(super) async fn no_query_shows_another_users_rows(store: Arc<dyn Store>) {
     for (query, rows) in visible(&*store, &Scope::System, &theirs).await {
         assert!(
             rows == 1 || ["conversations", "recipes", "tasks"].contains(&query),
-            "{query} must show the house everything"
+            "{query} must show the system everything"
         );
     }
     let usage = store.analytics(&scope(&mine.user), at(0), at(9)).await.unwrap();

@@ -142,7 +142,7 @@ pub(super) async fn foreign_references_do_no_harm(store: Arc<dyn Store>) {
     assert!(store.commit(&scope(&user), Commit::new(user.clone(), task).entry(twice)).await.is_err());
 }
 
-/// Whoever writes a chain first owns it, so nobody but the house may begin the house's.
+/// Whoever writes a chain first owns it, so nobody but the system may begin the system's.
 pub(super) async fn the_houses_chain_is_the_houses(store: Arc<dyn Store>) {
     let user = user();
     let grab =
@@ -157,7 +157,8 @@ pub(super) async fn secrets_never_reach_the_disk(store: Arc<dyn Store>) {
     let (user, task) = (user(), TaskId(uuid()));
     let mut leaky = draft(
         EventType::ToolCalled,
-        json!({ "arguments": { "url": "postgres://bob:hunter2@db/x", "api_key": "swordfish", "text": "mail jane@example.com" } }),
+        json!({ "arguments": { "url": "postgres://bob:hunter2@db/x", "api_key": "swordfish", "text": "mail \
+            jane@example.com" } }),
     );
     leaky.personal.insert("question".into(), json!("my card is 4111 1111 1111 1111"));
     store.commit(&scope(&user), Commit::new(user.clone(), task).entry(leaky)).await.unwrap();

@@ -92,7 +92,7 @@ impl Database {
         Ok(database)
     }
 
-    /// A transaction in a role: the user's, which sees the rows of that user, or the house's, which
+    /// A transaction in a role: the user's, which sees the rows of that user, or the system's, which
     /// sees all. Both settings are local to the transaction, so nothing is left on the connection
     /// for the next.
     pub(super) async fn begin(&self, scope: &Scope) -> Result<Tx> {
@@ -122,7 +122,8 @@ impl Database {
     pub(super) async fn begin_unsynced(&self, scope: &Scope) -> Result<Tx> {
         self.begin_with(
             scope,
-            "SELECT set_config('role', $1, true), set_config('steward.user_id', $2, true), set_config('synchronous_commit', 'off', true)",
+            "SELECT set_config('role', $1, true), set_config('steward.user_id', $2, true), \
+                set_config('synchronous_commit', 'off', true)",
         )
         .await
     }
@@ -192,7 +193,8 @@ impl Database {
         }
         sqlx::raw_sql(sqlx::AssertSqlSafe(format!(
             "CREATE INDEX IF NOT EXISTS tool_by_meaning_{width} ON tool_definition
-             USING hnsw ((description_embedding::vector({width})) vector_cosine_ops) WHERE vector_dims(description_embedding) = {width}"
+             USING hnsw ((description_embedding::vector({width})) vector_cosine_ops) WHERE \
+             vector_dims(description_embedding) = {width}"
         )))
         .execute(&mut *tx)
         .await?;
@@ -230,7 +232,8 @@ impl Database {
     pub(super) async fn unprotected_tables(&self) -> Result<Vec<String>> {
         let rows = sqlx::query(
             "SELECT c.relname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
-             WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p') AND a.attname = 'user_id'
+             WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p') AND a.attname \
+             = 'user_id'
              AND NOT (c.relrowsecurity AND c.relforcerowsecurity) ORDER BY 1",
         )
         .fetch_all(&self.pool)
@@ -244,7 +247,8 @@ fn setup_error(version: i64, error: &sqlx::Error) -> Error {
     let advice = match code.as_deref() {
         Some("58P01" | "0A000") => "install the pgvector extension on the server",
         Some("42501") => {
-            "connect as a role that may CREATE EXTENSION vector and CREATE ROLE, or let an administrator make them first"
+            "connect as a role that may CREATE EXTENSION vector and CREATE ROLE, or let an administrator \
+                make them first"
         }
         _ => return Error::Migration { version, detail: error.to_string() },
     };

@@ -77,8 +77,10 @@ pub(super) async fn put_request(tx: &mut Tx, owner: &UserId, request: &Valid<Ana
 }
 
 pub(super) async fn put_plan(tx: &mut Tx, owner: &UserId, plan: &Valid<Plan>) -> Result<()> {
-    let sql = "INSERT INTO plan (id, task_id, user_id, status, created_at, body) VALUES ($1, $2, $3, $4, $5, $6)
-               ON CONFLICT (id) DO UPDATE SET status = excluded.status, body = excluded.body WHERE plan.user_id = excluded.user_id";
+    let sql =
+        "INSERT INTO plan (id, task_id, user_id, status, created_at, body) VALUES ($1, $2, $3, $4, $5, $6)
+               ON CONFLICT (id) DO UPDATE SET status = excluded.status, body = excluded.body WHERE \
+               plan.user_id = excluded.user_id";
     let document = Document {
         id: plan.plan_id.0,
         task: plan.request_id.0,
@@ -94,7 +96,8 @@ pub(super) async fn put_checkpoint(
     owner: &UserId,
     checkpoint: &Valid<Checkpoint>,
 ) -> Result<()> {
-    let sql = "INSERT INTO checkpoint (id, task_id, user_id, sequence, created_at, body) VALUES ($1, $2, $3, $4, $5, $6)
+    let sql = "INSERT INTO checkpoint (id, task_id, user_id, sequence, created_at, body) VALUES ($1, $2, $3, \
+        $4, $5, $6)
                ON CONFLICT (id) DO UPDATE SET body = excluded.body WHERE checkpoint.user_id = excluded.user_id";
     let document = Document {
         id: checkpoint.checkpoint_id.0,
@@ -107,7 +110,8 @@ pub(super) async fn put_checkpoint(
 }
 
 pub(super) async fn put_session(tx: &mut Tx, owner: &UserId, session: &Valid<SubAgentSession>) -> Result<()> {
-    let sql = "INSERT INTO sub_agent_session (id, task_id, user_id, status, created_at, body) VALUES ($1, $2, $3, $4, $5, $6)
+    let sql = "INSERT INTO sub_agent_session (id, task_id, user_id, status, created_at, body) VALUES ($1, \
+        $2, $3, $4, $5, $6)
                ON CONFLICT (id) DO UPDATE SET status = excluded.status, body = excluded.body
                WHERE sub_agent_session.user_id = excluded.user_id";
     let document = Document {
@@ -121,7 +125,8 @@ pub(super) async fn put_session(tx: &mut Tx, owner: &UserId, session: &Valid<Sub
 }
 
 pub(super) async fn put_artifact(tx: &mut Tx, owner: &UserId, artifact: &Valid<Artifact>) -> Result<()> {
-    let sql = "INSERT INTO artifact (id, task_id, user_id, content_ref, created_at, body) VALUES ($1, $2, $3, $4, $5, $6)";
+    let sql = "INSERT INTO artifact (id, task_id, user_id, content_ref, created_at, body) VALUES ($1, $2, \
+        $3, $4, $5, $6)";
     let document = Document {
         id: artifact.artifact_id.0,
         task: artifact.request_id.0,
@@ -154,7 +159,8 @@ pub(super) async fn all<T: Check + DeserializeOwned>(
 
 pub(super) async fn tasks(tx: &mut Tx, filter: &TaskFilter, page: Page) -> Result<Vec<Valid<Task>>> {
     let bodies: Vec<String> = sqlx::query_scalar(
-        "SELECT body FROM task WHERE ($1::text IS NULL OR status = $1) ORDER BY created_at DESC, id LIMIT $2 OFFSET $3",
+        "SELECT body FROM task WHERE ($1::text IS NULL OR status = $1) ORDER BY created_at DESC, id LIMIT $2 \
+            OFFSET $3",
     )
     .bind(filter.status.as_ref().map(word).transpose()?)
     .bind(i64::from(page.limit))

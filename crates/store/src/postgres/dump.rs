@@ -61,7 +61,8 @@ async fn tables(connection: &mut PgConnection) -> Result<Vec<Table>> {
         "SELECT c.relname::text, array_agg(a.attname::text ORDER BY a.attnum),
                 (SELECT coalesce(array_agg(f.confrelid::regclass::text), '{}') FROM pg_constraint f
                  WHERE f.conrelid = c.oid AND f.contype = 'f' AND f.confrelid <> c.oid)
-         FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = ''
+         FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped \
+         AND a.attgenerated = ''
          WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind = 'r' AND c.relname <> 'schema_version'
          GROUP BY c.oid, c.relname ORDER BY c.relname",
     )
@@ -114,7 +115,8 @@ pub(super) async fn write(db: &Database, path: &Path) -> Result<()> {
     // left out.
     sqlx::raw_sql("SET LOCAL ROLE NONE").execute(&mut *tx).await?;
     let sequences = sqlx::query(
-        "SELECT sequencename::text, last_value FROM pg_sequences WHERE schemaname = current_schema() AND last_value IS NOT NULL",
+        "SELECT sequencename::text, last_value FROM pg_sequences WHERE schemaname = current_schema() AND \
+            last_value IS NOT NULL",
     );
     for row in sequences.fetch_all(&mut *tx).await? {
         let sequence = Sequence { name: row.try_get(0)?, value: row.try_get(1)? };
@@ -177,7 +179,8 @@ pub(super) async fn read(address: &str, path: &Path) -> Result<()> {
     // Policies do not let rows be copied in, not even by the owner; they hold again before anybody
     // can look.
     let forced: Vec<String> = sqlx::query_scalar(
-        "SELECT relname::text FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relforcerowsecurity",
+        "SELECT relname::text FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND \
+            relforcerowsecurity",
     )
     .fetch_all(&mut *tx)
     .await?;
@@ -227,7 +230,8 @@ async fn empty(db: &Database, schema: i64) -> Result<()> {
     let found = db.schema_version().await?;
     let mut tx = db.begin(&Scope::System).await?;
     let used: bool = sqlx::query_scalar(
-        "SELECT EXISTS (SELECT FROM conversation) OR EXISTS (SELECT FROM task) OR EXISTS (SELECT FROM journal_entry) OR EXISTS (SELECT FROM log_head)",
+        "SELECT EXISTS (SELECT FROM conversation) OR EXISTS (SELECT FROM task) OR EXISTS (SELECT FROM \
+            journal_entry) OR EXISTS (SELECT FROM log_head)",
     )
     .fetch_one(&mut *tx)
     .await?;

@@ -103,10 +103,13 @@ async fn insert_entries(tx: &mut Tx, owner: &UserId, entries: &[Sealed]) -> Resu
     let column =
         |of: fn(&Sealed) -> Hash| entries.iter().map(|entry| of(entry).0.to_vec()).collect::<Vec<_>>();
     sqlx::query(
-        "INSERT INTO journal_entry (request_id, sequence_number, entry_id, user_id, timestamp, event_type, event_data, actor,
+        "INSERT INTO journal_entry (request_id, sequence_number, entry_id, user_id, timestamp, event_type, \
+            event_data, actor,
              parent_hash, hash, parent_digest, digest, on_behalf)
-         SELECT r, s, e, $12, t, y, d, a, ph, h, pd, dg, ob FROM unnest($1::uuid[], $2::bigint[], $3::uuid[], $4::timestamptz[], $5::text[],
-             $6::text[], $7::text[], $8::bytea[], $9::bytea[], $10::bytea[], $11::bytea[], $13::text[]) AS x (r, s, e, t, y, d, a, ph, h, pd, dg, ob)",
+         SELECT r, s, e, $12, t, y, d, a, ph, h, pd, dg, ob FROM unnest($1::uuid[], $2::bigint[], \
+         $3::uuid[], $4::timestamptz[], $5::text[],
+             $6::text[], $7::text[], $8::bytea[], $9::bytea[], $10::bytea[], $11::bytea[], $13::text[]) AS x \
+             (r, s, e, t, y, d, a, ph, h, pd, dg, ob)",
     )
     .bind(entries.iter().map(|entry| entry.chain.0).collect::<Vec<Uuid>>())
     .bind(entries.iter().map(|entry| int(entry.sequence)).collect::<Vec<i64>>())
@@ -157,11 +160,14 @@ pub(super) async fn integrate(db: &Database, options: &StoreOptions) -> Result<(
             places.push(int(edge.size()));
             edge.push(hash(row.try_get(1)?)?);
         }
-        sqlx::query("UPDATE journal_entry e SET log_index = x.place FROM unnest($1::bigint[], $2::bigint[]) AS x (id, place) WHERE e.id = x.id")
-            .bind(&ids)
-            .bind(&places)
-            .execute(&mut *tx)
-            .await?;
+        sqlx::query(
+            "UPDATE journal_entry e SET log_index = x.place FROM unnest($1::bigint[], $2::bigint[]) \
+            AS x (id, place) WHERE e.id = x.id",
+        )
+        .bind(&ids)
+        .bind(&places)
+        .execute(&mut *tx)
+        .await?;
         write_head(&mut tx, options, &edge).await?;
         tx.commit().await?;
         if (waiting.len() as i64) < BATCH {
@@ -190,7 +196,8 @@ async fn write_head(tx: &mut Tx, options: &StoreOptions, edge: &Edge) -> Result<
         Checkpoint { origin: options.signer.origin().to_owned(), size: edge.size(), root: edge.root() };
     sqlx::query(
         "INSERT INTO log_head (id, size, root, peaks, note, vkey) VALUES (1, $1, $2, $3, $4, $5)
-         ON CONFLICT (id) DO UPDATE SET size = excluded.size, root = excluded.root, peaks = excluded.peaks, note = excluded.note",
+         ON CONFLICT (id) DO UPDATE SET size = excluded.size, root = excluded.root, peaks = excluded.peaks, \
+         note = excluded.note",
     )
     .bind(int(checkpoint.size))
     .bind(&checkpoint.root.0[..])
@@ -220,14 +227,17 @@ pub(super) async fn tip(tx: &mut Tx, chain: ChainId) -> Result<Option<ChainTip>>
 }
 
 pub(super) async fn chains(tx: &mut Tx, after: Option<ChainId>, limit: u32) -> Result<Vec<ChainTip>> {
-    sqlx::query("SELECT request_id, entries, hash, digest FROM chain WHERE $1::uuid IS NULL OR request_id > $1 ORDER BY request_id LIMIT $2")
-        .bind(after.map(|chain| chain.0))
-        .bind(i64::from(limit))
-        .fetch_all(&mut **tx)
-        .await?
-        .iter()
-        .map(row_tip)
-        .collect()
+    sqlx::query(
+        "SELECT request_id, entries, hash, digest FROM chain WHERE $1::uuid IS NULL OR request_id > \
+        $1 ORDER BY request_id LIMIT $2",
+    )
+    .bind(after.map(|chain| chain.0))
+    .bind(i64::from(limit))
+    .fetch_all(&mut **tx)
+    .await?
+    .iter()
+    .map(row_tip)
+    .collect()
 }
 
 fn row_entry(row: &PgRow) -> Result<LogEntry> {
@@ -256,9 +266,11 @@ fn row_entry(row: &PgRow) -> Result<LogEntry> {
 
 pub(super) async fn entries(tx: &mut Tx, chain: ChainId, after: u64, limit: u32) -> Result<Vec<LogEntry>> {
     sqlx::query(
-        "SELECT log_index, request_id, sequence_number, entry_id, timestamp, event_type, event_data, actor, parent_hash, hash,
+        "SELECT log_index, request_id, sequence_number, entry_id, timestamp, event_type, event_data, actor, \
+            parent_hash, hash,
              parent_digest, digest, on_behalf,
-             concat_ws('/', user_id, nullif((SELECT c.user_id FROM chain c WHERE c.request_id = journal_entry.request_id), user_id))
+             concat_ws('/', user_id, nullif((SELECT c.user_id FROM chain c WHERE c.request_id = \
+             journal_entry.request_id), user_id))
          FROM journal_entry WHERE request_id = $1 AND sequence_number > $2 ORDER BY sequence_number LIMIT $3",
     )
     .bind(chain.0)
@@ -273,9 +285,11 @@ pub(super) async fn entries(tx: &mut Tx, chain: ChainId, after: u64, limit: u32)
 
 pub(super) async fn log(tx: &mut Tx, from: u64, limit: u32) -> Result<Vec<LogEntry>> {
     sqlx::query(
-        "SELECT log_index, request_id, sequence_number, entry_id, timestamp, event_type, event_data, actor, parent_hash, hash,
+        "SELECT log_index, request_id, sequence_number, entry_id, timestamp, event_type, event_data, actor, \
+            parent_hash, hash,
              parent_digest, digest, on_behalf,
-             concat_ws('/', user_id, nullif((SELECT c.user_id FROM chain c WHERE c.request_id = journal_entry.request_id), user_id))
+             concat_ws('/', user_id, nullif((SELECT c.user_id FROM chain c WHERE c.request_id = \
+             journal_entry.request_id), user_id))
          FROM journal_entry WHERE log_index >= $1 ORDER BY log_index LIMIT $2",
     )
     .bind(int(from))
@@ -288,10 +302,13 @@ pub(super) async fn log(tx: &mut Tx, from: u64, limit: u32) -> Result<Vec<LogEnt
 }
 
 pub(super) async fn payloads(tx: &mut Tx, chain: ChainId) -> Result<Vec<RawPayload>> {
-    let rows = sqlx::query("SELECT payload_id, request_id, sha256, salt, body, erased_at FROM payload WHERE request_id = $1 ORDER BY payload_id")
-        .bind(chain.0)
-        .fetch_all(&mut **tx)
-        .await?;
+    let rows = sqlx::query(
+        "SELECT payload_id, request_id, sha256, salt, body, erased_at FROM payload WHERE \
+        request_id = $1 ORDER BY payload_id",
+    )
+    .bind(chain.0)
+    .fetch_all(&mut **tx)
+    .await?;
     rows.iter()
         .map(|row| {
             Ok(RawPayload {
@@ -311,7 +328,8 @@ pub(super) async fn payloads(tx: &mut Tx, chain: ChainId) -> Result<Vec<RawPaylo
 
 pub(super) async fn erase(tx: &mut Tx, owner: &UserId, id: PayloadId, at: Timestamp) -> Result<()> {
     let erased = sqlx::query(
-        "UPDATE payload SET salt = NULL, body = NULL, erased_at = $2 WHERE payload_id = $1 AND erased_at IS NULL AND user_id = $3",
+        "UPDATE payload SET salt = NULL, body = NULL, erased_at = $2 WHERE payload_id = $1 AND erased_at IS \
+            NULL AND user_id = $3",
     )
     .bind(id.0)
     .bind(at.to_chrono())
@@ -326,11 +344,14 @@ pub(super) async fn erase(tx: &mut Tx, owner: &UserId, id: PayloadId, at: Timest
 }
 
 pub(super) async fn erase_chain(tx: &mut Tx, chain: Uuid, at: Timestamp) -> Result<u64> {
-    let erased = sqlx::query("UPDATE payload SET salt = NULL, body = NULL, erased_at = $2 WHERE request_id = $1 AND erased_at IS NULL")
-        .bind(chain)
-        .bind(at.to_chrono())
-        .execute(&mut **tx)
-        .await?;
+    let erased = sqlx::query(
+        "UPDATE payload SET salt = NULL, body = NULL, erased_at = $2 WHERE request_id = \
+        $1 AND erased_at IS NULL",
+    )
+    .bind(chain)
+    .bind(at.to_chrono())
+    .execute(&mut **tx)
+    .await?;
     Ok(erased.rows_affected())
 }
 

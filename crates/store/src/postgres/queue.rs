@@ -34,7 +34,8 @@ const AGAIN: Duration = Duration::from_secs(1);
 macro_rules! turns {
     () => {
         "WITH RECURSIVE person AS (
-             (SELECT user_id, place FROM task_queue WHERE ready_at <= $1 AND coalesce(lease_until, $1) <= $1 ORDER BY user_id, place LIMIT 1)
+             (SELECT user_id, place FROM task_queue WHERE ready_at <= $1 AND coalesce(lease_until, $1) <= $1 \
+             ORDER BY user_id, place LIMIT 1)
              UNION ALL
              SELECT next.user_id, next.place FROM person CROSS JOIN LATERAL (
                  SELECT q.user_id, q.place FROM task_queue q
@@ -43,7 +44,8 @@ macro_rules! turns {
              ) AS next
          ), soonest AS MATERIALIZED (
              SELECT person.user_id, person.place, held.n FROM person CROSS JOIN LATERAL (
-                 SELECT count(*) AS n FROM task_queue h WHERE h.user_id = person.user_id AND h.token IS NOT NULL AND h.lease_until > $1
+                 SELECT count(*) AS n FROM task_queue h WHERE h.user_id = person.user_id AND h.token IS NOT \
+                 NULL AND h.lease_until > $1
              ) AS held WHERE held.n < $3 ORDER BY held.n, person.place LIMIT $2
          ) SELECT user_id, pg_try_advisory_xact_lock($4, hashtext(user_id)) FROM soonest ORDER BY n, place"
     };
@@ -55,7 +57,8 @@ macro_rules! turns {
 const TAKE: &str = "WITH ranked AS MATERIALIZED (
          SELECT soon.task_id, soon.place, held.n + soon.nth AS turn
          FROM unnest($4::text[]) AS person (user_id) CROSS JOIN LATERAL (
-             SELECT count(*) AS n FROM task_queue h WHERE h.user_id = person.user_id AND h.token IS NOT NULL AND h.lease_until > $1
+             SELECT count(*) AS n FROM task_queue h WHERE h.user_id = person.user_id AND h.token IS NOT NULL \
+             AND h.lease_until > $1
          ) AS held CROSS JOIN LATERAL (
              SELECT task_id, place, row_number() OVER (ORDER BY place) AS nth FROM (
                  SELECT q.task_id, q.place FROM task_queue q
@@ -143,9 +146,11 @@ impl Claim<'_> {
     /// its session; one that waits for another does not wait for long.
     async fn begin(&self, db: &Database) -> Result<Tx> {
         let mut tx = db.begin(&Scope::System).await?;
-        sqlx::query("SELECT set_config('idle_in_transaction_session_timeout', '5s', true), set_config('lock_timeout', '2s', true)")
-            .execute(&mut *tx)
-            .await?;
+        sqlx::query(
+            "SELECT set_config('idle_in_transaction_session_timeout', '5s', true), set_config('lock_timeout', '2s', true)",
+        )
+        .execute(&mut *tx)
+        .await?;
         Ok(tx)
     }
 
@@ -214,7 +219,8 @@ pub(super) async fn release_all(db: &Database, worker: &Label, ready_at: Timesta
     let mut tx = db.begin(&Scope::System).await?;
     sqlx::query(
         "WITH freed AS (
-             UPDATE task_queue SET ready_at = $2, worker = NULL, token = NULL, lease_until = NULL WHERE worker = $1 RETURNING task_id
+             UPDATE task_queue SET ready_at = $2, worker = NULL, token = NULL, lease_until = NULL WHERE \
+             worker = $1 RETURNING task_id
          ) SELECT pg_notify('steward_work', '') FROM freed LIMIT 1",
     )
     .bind(worker.as_str())
@@ -236,8 +242,10 @@ pub(super) async fn give(
     let token: Option<i64> = sqlx::query_scalar(
         "INSERT INTO task_queue (task_id, user_id, ready_at, worker, token, lease_until)
          SELECT id, user_id, 'epoch', $3, nextval('task_queue_token'), $4 FROM task WHERE id = $1 AND user_id = $2
-         ON CONFLICT (task_id) DO UPDATE SET worker = excluded.worker, token = excluded.token, lease_until = excluded.lease_until
-         WHERE $5::timestamptz IS NULL OR task_queue.worker IS NULL OR task_queue.worker = excluded.worker OR task_queue.lease_until <= $5
+         ON CONFLICT (task_id) DO UPDATE SET worker = excluded.worker, token = excluded.token, lease_until = \
+         excluded.lease_until
+         WHERE $5::timestamptz IS NULL OR task_queue.worker IS NULL OR task_queue.worker = excluded.worker \
+         OR task_queue.lease_until <= $5
          RETURNING token",
     )
     .bind(task.0)
@@ -290,8 +298,10 @@ pub(super) async fn check_fence(tx: &mut Tx, fence: Fence) -> Result<()> {
 pub(super) async fn enqueue(tx: &mut Tx, owner: &UserId, task: TaskId, ready_at: Timestamp) -> Result<()> {
     let put = sqlx::query(
         "WITH put AS (
-             INSERT INTO task_queue (task_id, user_id, ready_at) SELECT id, user_id, $3 FROM task WHERE id = $1 AND user_id = $2
-             ON CONFLICT (task_id) DO UPDATE SET ready_at = excluded.ready_at, worker = NULL, token = NULL, lease_until = NULL,
+             INSERT INTO task_queue (task_id, user_id, ready_at) SELECT id, user_id, $3 FROM task WHERE id = \
+             $1 AND user_id = $2
+             ON CONFLICT (task_id) DO UPDATE SET ready_at = excluded.ready_at, worker = NULL, token = NULL, \
+             lease_until = NULL,
                  place = CASE WHEN task_queue.token IS NULL THEN task_queue.place ELSE excluded.place END
              RETURNING task_id
          ) SELECT pg_notify('steward_work', '') FROM put",

@@ -10,7 +10,8 @@ use steward_domain::UserId;
 pub(super) fn decide(db: &Connection, owner: &UserId, decided: &GateDecision) -> Result<()> {
     let rows = db
         .prepare_cached(
-            "INSERT INTO approval_decision (user_id, task_id, gate, digest, decision, decided_by, decided_at, call_id)
+            "INSERT INTO approval_decision (user_id, task_id, gate, digest, decision, decided_by, \
+                decided_at, call_id)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
              ON CONFLICT (user_id, task_id, gate) DO UPDATE SET call_id = excluded.call_id
              WHERE approval_decision.decision = 'approved' AND excluded.decision = 'approved'

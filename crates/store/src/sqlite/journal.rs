@@ -259,7 +259,10 @@ fn row_tip(row: &Row<'_>) -> Result<ChainTip> {
 
 pub(super) fn tip(connection: &Connection, scope: &Scope, chain: ChainId) -> Result<Option<ChainTip>> {
     connection
-        .prepare_cached("SELECT request_id, entries, hash, digest FROM chain WHERE request_id = ?1 AND (?2 IS NULL OR user_id = ?2)")?
+        .prepare_cached(
+            "SELECT request_id, entries, hash, digest FROM chain WHERE request_id = ?1 AND (?2 \
+            IS NULL OR user_id = ?2)",
+        )?
         .query_row(params![chain.0, user(scope)], |row| Ok(row_tip(row)))
         .optional()?
         .transpose()
@@ -281,7 +284,8 @@ pub(super) fn chains(
         .collect()
 }
 
-const ENTRY: &str = "log_index, c.request_id, sequence_number, entry_id, timestamp, event_type, event_data, actor, parent_hash, e.hash,
+const ENTRY: &str = "log_index, c.request_id, sequence_number, entry_id, timestamp, event_type, event_data, \
+    actor, parent_hash, e.hash,
     parent_digest, e.digest, e.on_behalf, c.user_id FROM journal_entry e JOIN chain c ON c.id = e.chain_id";
 
 fn row_entry(row: &Row<'_>) -> Result<LogEntry> {
@@ -313,7 +317,8 @@ pub(super) fn entries(
 ) -> Result<Vec<LogEntry>> {
     // The walk begins at the first mark that covers the range, or at the end of the chain.
     let range = "WITH RECURSIVE wanted AS (
-            SELECT coalesce((SELECT log_index FROM chain_mark m WHERE m.chain_id = chain.id AND m.sequence_number >= ?2 + ?4
+            SELECT coalesce((SELECT log_index FROM chain_mark m WHERE m.chain_id = chain.id AND \
+            m.sequence_number >= ?2 + ?4
                              ORDER BY m.sequence_number LIMIT 1), last_index) AS start
             FROM chain WHERE request_id = ?1 AND (?3 IS NULL OR user_id = ?3)
         ), back (place, previous, sequence) AS (
@@ -368,7 +373,10 @@ pub(super) fn erase(
     at: Timestamp,
 ) -> Result<()> {
     let erased = connection
-        .prepare_cached("UPDATE payload SET salt = NULL, body = NULL, erased_at = ?2 WHERE payload_id = ?1 AND erased_at IS NULL AND (?3 IS NULL OR user_id = ?3)")?
+        .prepare_cached(
+            "UPDATE payload SET salt = NULL, body = NULL, erased_at = ?2 WHERE payload_id = ?1 \
+            AND erased_at IS NULL AND (?3 IS NULL OR user_id = ?3)",
+        )?
         .execute(params![id.0, at.micros(), owner])?;
     if erased == 1 {
         Ok(())
@@ -380,7 +388,10 @@ pub(super) fn erase(
 /// Erases all payloads of a chain.
 pub(super) fn erase_chain(connection: &Connection, chain: Uuid, at: Timestamp) -> Result<u64> {
     let erased = connection
-        .prepare_cached("UPDATE payload SET salt = NULL, body = NULL, erased_at = ?2 WHERE request_id = ?1 AND erased_at IS NULL")?
+        .prepare_cached(
+            "UPDATE payload SET salt = NULL, body = NULL, erased_at = ?2 WHERE request_id = ?1 \
+            AND erased_at IS NULL",
+        )?
         .execute(params![chain, at.micros()])?;
     Ok(erased as u64)
 }
@@ -395,7 +406,7 @@ pub(super) fn head(connection: &Connection) -> Result<Option<Head>> {
         .transpose()
 }
 
-/// The user to compare with; nothing for the house.
+/// The user to compare with; nothing for the system.
 pub(super) fn user(scope: &Scope) -> Option<&str> {
     scope.user().map(|user| user.as_str())
 }

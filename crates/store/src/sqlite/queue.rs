@@ -42,7 +42,8 @@ pub(super) fn carry_out(db: &Connection, ask: &Ask) -> Result<Vec<Lease>> {
         }
         Ask::ReleaseAll { worker, ready_at } => {
             db.prepare_cached(
-                "UPDATE task_queue SET ready_at = ?2, worker = NULL, token = NULL, lease_until = NULL WHERE worker = ?1",
+                "UPDATE task_queue SET ready_at = ?2, worker = NULL, token = NULL, lease_until = NULL WHERE \
+                    worker = ?1",
             )?
             .execute(params![worker.as_str(), ready_at.micros()])?;
             Ok(Vec::new())
@@ -66,8 +67,10 @@ pub(super) fn enqueue(db: &Connection, owner: &UserId, task: TaskId, ready_at: T
     // Without a place of its own the row takes the one after the last.
     let rows = db
         .prepare_cached(
-            "INSERT INTO task_queue (task_id, user_id, ready_at) SELECT id, user_id, ?3 FROM task WHERE id = ?1 AND user_id = ?2
-             ON CONFLICT (task_id) DO UPDATE SET ready_at = excluded.ready_at, worker = NULL, token = NULL, lease_until = NULL,
+            "INSERT INTO task_queue (task_id, user_id, ready_at) SELECT id, user_id, ?3 FROM task WHERE id = \
+                ?1 AND user_id = ?2
+             ON CONFLICT (task_id) DO UPDATE SET ready_at = excluded.ready_at, worker = NULL, token = NULL, \
+             lease_until = NULL,
                  place = CASE WHEN token IS NULL THEN place ELSE (SELECT max(place) + 1 FROM task_queue) END",
         )?
         .execute(params![task.0, owner.as_str(), ready_at.micros()])?;
@@ -88,7 +91,8 @@ pub(super) fn give(
         .prepare_cached(
             "INSERT INTO task_queue (task_id, user_id, ready_at, worker, token, lease_until)
              SELECT id, user_id, 0, ?3, ?4, ?5 FROM task WHERE id = ?1 AND user_id = ?2
-             ON CONFLICT (task_id) DO UPDATE SET worker = excluded.worker, token = excluded.token, lease_until = excluded.lease_until
+             ON CONFLICT (task_id) DO UPDATE SET worker = excluded.worker, token = excluded.token, \
+             lease_until = excluded.lease_until
              WHERE ?6 IS NULL OR worker IS NULL OR worker = excluded.worker OR lease_until <= ?6",
         )?
         .execute(params![
@@ -164,7 +168,8 @@ fn claim(
     )?;
     let mut next_task = db.prepare_cached(
         "SELECT user_id, place, task_id FROM task_queue INDEXED BY task_queue_by_user
-         WHERE user_id = ?1 AND place > ?3 AND ready_at <= ?2 AND ifnull(lease_until, ?2) <= ?2 ORDER BY place LIMIT 1",
+         WHERE user_id = ?1 AND place > ?3 AND ready_at <= ?2 AND ifnull(lease_until, ?2) <= ?2 ORDER BY \
+         place LIMIT 1",
     )?;
     let mut heads = BinaryHeap::new();
     let put = |head: Head, heads: &mut BinaryHeap<_>| {

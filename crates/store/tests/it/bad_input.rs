@@ -164,7 +164,8 @@ async fn changes_by_hand_are_found() {
         ("where a chain ends", "UPDATE chain SET last_index = 4"),
         (
             "an order",
-            "UPDATE journal_entry SET log_index = 100 WHERE log_index = 3; UPDATE journal_entry SET log_index = 3 WHERE log_index = 4; UPDATE journal_entry SET log_index = 4 WHERE log_index = 100",
+            "UPDATE journal_entry SET log_index = 100 WHERE log_index = 3; UPDATE journal_entry SET \
+                log_index = 3 WHERE log_index = 4; UPDATE journal_entry SET log_index = 4 WHERE log_index = 100",
         ),
     ] {
         let folder = tempfile::tempdir().unwrap();

@@ -42,7 +42,8 @@ async fn opens_the_previous_version() {
     let Some(address) = database().await else { return };
     PostgresStore::create_at_version(&address, 1).await.unwrap();
     let mut connection = <sqlx::PgConnection as sqlx::Connection>::connect(&address).await.unwrap();
-    let sql = "INSERT INTO conversation VALUES ('550e8400-e29b-41d4-a716-446655440000', 'alice', 'todo', now(), now(), 'active', '{}')";
+    let sql = "INSERT INTO conversation VALUES ('550e8400-e29b-41d4-a716-446655440000', 'alice', 'todo', \
+        now(), now(), 'active', '{}')";
     sqlx::raw_sql(sql).execute(&mut connection).await.unwrap();
     let store = PostgresStore::open(&address, options()).await.unwrap();
     assert_eq!(store.schema_version().await.unwrap(), 8);

@@ -150,7 +150,8 @@ async fn an_index_serves_the_claim() {
     let Some(address) = database().await else { return };
     let [store, _] = two(&address).await;
     let mut raw = PgConnection::connect(&address).await.unwrap();
-    let fill = "INSERT INTO task SELECT gen_random_uuid(), 'user-' || n % 50, 'pending', now(), NULL, '{}' FROM generate_series(1, 10000) n;
+    let fill = "INSERT INTO task SELECT gen_random_uuid(), 'user-' || n % 50, 'pending', now(), NULL, '{}' \
+        FROM generate_series(1, 10000) n;
         INSERT INTO task_queue (task_id, user_id, ready_at) SELECT id, user_id, '2026-01-01' FROM task";
     sqlx::raw_sql(fill).execute(&mut raw).await.unwrap();
     for analyzed in [false, true] {

@@ -7,7 +7,7 @@ use steward_models::{Chat, Local, Model as _, Turn};
 use steward_telemetry::{Delivered, Endpoint, Headers, Options, Telemetry, prepare};
 use tracing::Instrument as _;
 
-use crate::house::{desk, model, reply, request, server};
+use crate::app::{gateway, model, reply, request, server};
 use crate::receiver::{Act, Got, Receiver};
 
 pub(crate) fn options(receiver: &str) -> Options {
@@ -52,12 +52,12 @@ fn a_run_with_a_model_and_tools() {
             let chat = Chat { turns: vec![Turn::user("hi")], max_tokens: Some(77), ..Chat::default() };
             model(&url, "k").chat(&chat).await.unwrap();
             Local.chat(&chat).await.unwrap();
-            let desk = desk();
-            let receipt = desk.call(&request("crm.find", json!({ "n": 1 }))).await.unwrap();
+            let gateway = gateway();
+            let receipt = gateway.call(&request("crm.find", json!({ "n": 1 }))).await.unwrap();
             assert_eq!(receipt.attempts, 1);
-            desk.call(&request("crm.break", json!({}))).await.unwrap_err();
-            desk.call(&request("crm.find", json!({ "n": "one" }))).await.unwrap_err();
-            desk.call(&request("crm.nothing", json!({}))).await.unwrap_err();
+            gateway.call(&request("crm.break", json!({}))).await.unwrap_err();
+            gateway.call(&request("crm.find", json!({ "n": "one" }))).await.unwrap_err();
+            gateway.call(&request("crm.nothing", json!({}))).await.unwrap_err();
         }
         .instrument(run)
         .await;

@@ -8,8 +8,8 @@
     reason = "a test may fail loudly"
 )]
 
+mod app;
 mod delivery;
 mod export;
-mod house;
 mod receiver;
 mod secrets;

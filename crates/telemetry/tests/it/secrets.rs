@@ -6,8 +6,8 @@ use std::time::Duration;
 use serde_json::json;
 use steward_models::{Chat, Model as _, Turn};
 
+use crate::app::{gateway, model, reply, request, server};
 use crate::export::{options, under};
-use crate::house::{desk, model, reply, request, server};
 use crate::receiver::{Act, Receiver};
 
 /// It could be a name, a key or a word.
@@ -33,14 +33,14 @@ fn nothing_that_was_said_is_exported() {
         let failed = model(&url, "k").chat(&chat).await.unwrap_err();
         assert!(failed.to_string().contains(SECRET));
 
-        let desk = desk();
+        let gateway = gateway();
         let given = json!({ "password": SECRET, SECRET: 1 });
-        let receipt = desk.call(&request("crm.find", given.clone())).await.unwrap();
+        let receipt = gateway.call(&request("crm.find", given.clone())).await.unwrap();
         assert!(receipt.output.words().contains(SECRET));
-        let failed = desk.call(&request("crm.break", given)).await.unwrap_err();
+        let failed = gateway.call(&request("crm.break", given)).await.unwrap_err();
         assert!(failed.to_string().contains(SECRET));
-        desk.call(&request("crm.find", json!({ "n": SECRET }))).await.unwrap_err();
-        desk.call(&request(SECRET, json!({}))).await.unwrap_err();
+        gateway.call(&request("crm.find", json!({ "n": SECRET }))).await.unwrap_err();
+        gateway.call(&request(SECRET, json!({}))).await.unwrap_err();
 
         // Somebody's mistake: fields that nobody agreed on, and words inside of a span.
         let span = tracing::info_span!(

@@ -168,6 +168,9 @@ impl Program<'_> {
                 granted.write.push(path);
             }
         } else if path.is_file() {
+            if ends(&SCRIPTS) {
+                granted.read.extend(self.packages(&path));
+            }
             match beside {
                 Some(folder) if ends(&SCRIPTS) => granted.read.push(folder.to_owned()),
                 Some(folder) if ends(&DATABASES) => granted.write.push(folder.to_owned()),
@@ -179,6 +182,16 @@ impl Program<'_> {
             let _the_program_says_that_it_is_missing = std::fs::create_dir(folder);
             granted.write.push(folder.to_owned());
         }
+    }
+
+    /// Where the packages of a script lie: Node looks for `node_modules` in every folder above it,
+    /// and for the `package.json` that says how the script is to be read.
+    fn packages(&self, script: &Path) -> Vec<PathBuf> {
+        let above = script.ancestors().skip(1).filter(|folder| self.may_have(&folder.join("node_modules")));
+        above
+            .flat_map(|folder| [folder.join("node_modules"), folder.join("package.json")])
+            .filter(|path| path.exists())
+            .collect()
     }
 
     /// Whether a folder is one of those that may be granted as a whole.

@@ -80,7 +80,7 @@ fn installation(name: &str, is_duckdb: bool) -> String {
         Path::new(name).file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
     let name = name.trim_start_matches("lib").trim_start_matches("adbc_driver_");
     format!(
-        "Install it with `pip install adbc-driver-{name}` (in an active virtual environment) or `pip install dbc && dbc \
-         install {name}`, or put its library into the folder `drivers` of Steward's home"
+        "Install it with `pip install adbc-driver-{name}` (in an active virtual environment) or `pip install \
+            dbc && dbc install {name}`, or put its library into the folder `drivers` of Steward's home"
     )
 }

@@ -140,7 +140,8 @@ impl Database for DriverTables {
         }
         if self.writable {
             found.warnings.push(format!(
-                "{}: the driver cannot make a connection read-only. Steward only reads columns of tables through it",
+                "{}: the driver cannot make a connection read-only. Steward only reads columns of tables \
+                    through it",
                 self.link.name
             ));
         }

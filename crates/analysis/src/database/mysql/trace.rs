@@ -326,7 +326,8 @@ mod tests {
     fn what_is_admitted_passes() {
         for text in [
             "select walls.c.\"id\" AS \"id\" from customers c where walls.c.\"name\" like 'walls.c.email' limit 1",
-            "/* select#1 */ select o.email AS e,1.5 + c.\"id\" from (orders o join customers c on(o.customer_id = c.\"id\"))",
+            "/* select#1 */ select o.email AS e,1.5 + c.\"id\" from (orders o join customers c \
+                on(o.customer_id = c.\"id\"))",
             "select count(0) AS \"count(*)\" from walls.customers where walls.customers.id > 1.0",
             "select max('it\\'s \"c\".\"email\"') AS m from customers c",
         ] {

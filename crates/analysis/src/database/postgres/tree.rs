@@ -87,9 +87,11 @@ mod tests {
 
     #[test]
     fn columns_are_read_by_table() {
-        let text = "({QUERY :rtable ({RANGETBLENTRY :alias {ALIAS :aliasname :x :colnames <>} :rtekind 0 :relid 16388 :inh true} \
-            {RANGETBLENTRY :rtekind 1 :relid 0}) :rteperminfos ({RTEPERMISSIONINFO :relid 16388 :requiredPerms 2 \
-            :selectedCols (b 7 8 10) :insertedCols (b)}) :expr {FUNCEXPR :funcid 871 :args ({OPEXPR :opno 1 :opfuncid 0})})";
+        let text = "({QUERY :rtable ({RANGETBLENTRY :alias {ALIAS :aliasname :x :colnames <>} :rtekind 0 \
+            :relid 16388 :inh true} {RANGETBLENTRY :rtekind 1 :relid 0}) :rteperminfos ({RTEPERMISSIONINFO \
+            :relid 16388 :requiredPerms 2 \
+            :selectedCols (b 7 8 10) :insertedCols (b)}) :expr {FUNCEXPR :funcid 871 :args ({OPEXPR :opno 1 \
+            :opfuncid 0})})";
         let found = StoredQuery::parse(text, -7).unwrap();
         assert_eq!(found.reads, [(16388, [0, 1, 3].into())].into());
         assert_eq!(found.functions, [871].into());

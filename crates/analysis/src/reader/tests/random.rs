@@ -86,7 +86,7 @@ fn random_values_never_panic() {
             number::look(&text),
         );
         let found = column("date", &[&text]);
-        assert!(found.dress == ValueFormat::Text || found.dress.fits(&text) || is_nothing(&text), "{text}");
+        assert!(found.format == ValueFormat::Text || found.format.fits(&text) || is_nothing(&text), "{text}");
     }
 }
 

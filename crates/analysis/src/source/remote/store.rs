@@ -24,14 +24,14 @@ const MOST_PAGES: usize = 100;
 /// A bucket or a web server.
 #[derive(Clone)]
 pub(super) struct RemoteStore {
-    place: Place,
+    place: RemoteRoot,
     reader: Arc<dyn HttpReader>,
     traffic: Traffic,
     root: Url,
 }
 
 #[derive(Debug, Clone)]
-enum Place {
+enum RemoteRoot {
     S3(s3::Bucket),
     /// Scheme, host and port; the query of the address belongs to every request, because it may be
     /// what opens the door.
@@ -65,8 +65,8 @@ impl RemoteStore {
         let base = format!("{}://{host}{port}", url.scheme());
         let root = Url::parse(&base).map_err(|error| error.to_string())?;
         let place = match url.scheme() {
-            "s3" => Place::S3(s3::Bucket::of(host, &|name| std::env::var(name).ok())),
-            _ => Place::Web { base, query: url.query().map(str::to_owned) },
+            "s3" => RemoteRoot::S3(s3::Bucket::of(host, &|name| std::env::var(name).ok())),
+            _ => RemoteRoot::Web { base, query: url.query().map(str::to_owned) },
         };
         Ok(Self { place, reader, traffic, root })
     }
@@ -91,8 +91,8 @@ impl RemoteStore {
 
     fn address(&self, key: &str) -> String {
         match &self.place {
-            Place::S3(bucket) => bucket.object(key),
-            Place::Web { base, query } => {
+            RemoteRoot::S3(bucket) => bucket.object(key),
+            RemoteRoot::Web { base, query } => {
                 let mut url = Url::parse(base).unwrap_or_else(|_| self.root.clone());
                 url.set_path(key);
                 url.set_query(query.as_deref());
@@ -104,8 +104,8 @@ impl RemoteStore {
     async fn request(&self, head: bool, url: String, range: Option<Range<u64>>) -> Result<HttpResponse> {
         let method = if head { "HEAD" } else { "GET" };
         let mut headers = match &self.place {
-            Place::S3(bucket) => bucket.sign(method, &url, &time()),
-            Place::Web { .. } => Vec::new(),
+            RemoteRoot::S3(bucket) => bucket.sign(method, &url, &time()),
+            RemoteRoot::Web { .. } => Vec::new(),
         };
         if let Some(range) = range {
             headers
@@ -158,7 +158,7 @@ impl RemoteStore {
 
     /// The objects whose keys begin with this; of a web server the one that is named.
     pub(super) async fn objects(&self, prefix: &str, most: usize) -> Result<Vec<Object>> {
-        let Place::S3(bucket) = &self.place else {
+        let RemoteRoot::S3(bucket) = &self.place else {
             return Ok(vec![Object { key: prefix.to_owned(), size: None }]);
         };
         let (mut objects, mut after) = (Vec::new(), None);

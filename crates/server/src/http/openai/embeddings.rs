@@ -61,7 +61,7 @@ pub(super) async fn embed(
         }
     };
     let size: usize = texts.iter().map(String::len).sum();
-    let encoder = site.house().encoder.clone();
+    let encoder = site.app().encoder.clone();
     let made = tokio::task::spawn_blocking(move || {
         texts.iter().map(|text| encoder.embed(text)).collect::<Option<Vec<_>>>()
     });

@@ -96,7 +96,7 @@ impl AppState {
             hash.finalize().into()
         };
         let (known, encoder, said) =
-            (self.histories.indexes.get(&key), self.house().encoder.clone(), said.to_owned());
+            (self.histories.indexes.get(&key), self.app().encoder.clone(), said.to_owned());
         let chosen = tokio::task::spawn_blocking(move || {
             let index = match known {
                 Some(index) => index,

@@ -158,7 +158,8 @@ async fn list(
         say(paint(
             Tone::Warn,
             &format!(
-                "{name} was changed by its server: `steward tools show {name}`, then `steward mcp-servers accept {server}`"
+                "{name} was changed by its server: `steward tools show {name}`, then `steward mcp-servers \
+                    accept {server}`"
             ),
         ));
     }

@@ -1,0 +1,124 @@
+//! Runs as tasks of MCP: a workflow or an agent that a client started is a durable run, and its
+//! task's id is the run's. So a client that comes back after a restart finds its task.
+
+use super::approve::{agree_schema, agreed};
+use super::{RunOf, ToolboxGateway, failed, read};
+use crate::mcp::{Caller as Client, Client as Program, ClientPrompt, Failure, Session};
+use crate::mcp::{TaskState, TaskStatus as Status, answered};
+use serde_json::{Value as Json, json};
+use std::collections::BTreeMap;
+use steward_domain::{ErrorClass, HumanAction, JsonObject, Label, Sha256Hex, TaskId, TaskStatus};
+use steward_runtime::run::Decided;
+use steward_store::Scope;
+use steward_tools::Output;
+
+impl ToolboxGateway {
+    /// Queues a run and hands its id to the client. This process works on it, unless a worker was
+    /// quicker.
+    pub(super) async fn run_as_task(
+        &self,
+        arguments: JsonObject,
+        session: &Session,
+    ) -> Result<Output, Failure> {
+        let wanted: RunOf = read("run_workflow", arguments)?;
+        let caller = self.caller(session.caller());
+        self.may_run(&caller)?;
+        let id = self.runner.submit(&caller.user, &wanted.name, &wanted.input).await.map_err(failed)?;
+        session.start_task(Some(id.to_string()));
+        let scope = Scope::User(caller.user);
+        // A worker that claimed it first makes this fail; the task is read from the store anyway.
+        let _claimed = self.runner.resume(&scope, id, None).await;
+        let state = self.task_state(id, &scope, session.caller()).await?;
+        match state.map(|state| state.status) {
+            Some(Status::Completed(output)) => Ok(output),
+            Some(Status::Failed(failure)) => Err(failure),
+            _ => Ok(Output::json(json!({ "task": id, "status": "running" }))),
+        }
+    }
+
+    /// How a run stands; nothing when it is another user's.
+    pub(super) async fn task_state(
+        &self,
+        id: TaskId,
+        scope: &Scope,
+        client: &Client,
+    ) -> Result<Option<TaskState>, Failure> {
+        let store = &self.toolbox.app().store;
+        let stored = |error: steward_store::Error| failed(error.into());
+        let Some(task) = store.task(scope, id).await.map_err(stored)? else { return Ok(None) };
+        let mut message = None;
+        let status = match task.status {
+            TaskStatus::Pending | TaskStatus::Running => Status::Working,
+            TaskStatus::Cancelled => Status::Cancelled,
+            TaskStatus::Failed => {
+                let why = task.error.clone().unwrap_or_else(|| "the run failed".to_owned());
+                Status::Failed(Failure::tool("ENG007", why, ErrorClass::User))
+            }
+            TaskStatus::Completed => {
+                let result = task.result.as_deref().unwrap_or_default();
+                let result = serde_json::from_str::<Json>(result).unwrap_or_else(|_| Json::from(result));
+                Status::Completed(Output::json(
+                    json!({ "task": id, "status": "completed", "result": result }),
+                ))
+            }
+            TaskStatus::Paused => {
+                let waiting = self.toolbox.approvals().list(scope).await.map_err(failed)?;
+                match waiting.into_iter().find(|one| one.task == id) {
+                    Some(one) if one.released_tools().all(|tool| client.approves(tool)) => {
+                        let question = format!(
+                            "{}. May {} be called with {}?",
+                            one.reason,
+                            one.tool,
+                            Json::Object(one.arguments.clone())
+                        );
+                        let form = ClientPrompt::Form { message: question, schema: agree_schema() };
+                        // The key is the digest: an answer counts for exactly what was shown.
+                        Status::Asking(BTreeMap::from([(one.digest.clone(), form)]))
+                    }
+                    Some(one) => {
+                        message = Some(format!("{}: it waits for a person who may decide", one.reason));
+                        Status::Working
+                    }
+                    None => Status::Working,
+                }
+            }
+        };
+        let updated = task.completed_at.or(task.started_at).unwrap_or(task.created_at);
+        Ok(Some(TaskState { id: id.to_string(), status, message, created: task.created_at, updated }))
+    }
+
+    /// Decides on what a run waits for, and goes on with it.
+    pub(super) async fn decide_task(
+        &self,
+        id: TaskId,
+        answers: BTreeMap<String, Json>,
+        caller: &Client,
+        program: &Program,
+    ) -> Result<(), Failure> {
+        let user = self.caller(caller).user;
+        let scope = Scope::User(user.clone());
+        let Some(Status::Asking(asked)) = self.task_state(id, &scope, caller).await?.map(|one| one.status)
+        else {
+            return Ok(());
+        };
+        let by = Label::new(format!("{user} by {}", program.name))
+            .map_err(|problem| Failure::unknown(problem.to_string()))?;
+        for (digest, answer) in answers.into_iter().filter(|(key, _)| asked.contains_key(key)) {
+            let shown = Sha256Hex::new(digest).map_err(|problem| Failure::unknown(problem.to_string()))?;
+            let action = match agreed(&answered(&answer)) {
+                true => HumanAction::Approve,
+                false => HumanAction::Reject,
+            };
+            let decided = Decided {
+                action,
+                message: String::new(),
+                updates: JsonObject::new(),
+                by: by.clone(),
+                from: "mcp".to_owned(),
+                shown,
+            };
+            self.runner.decide(&scope, id, decided, None).await.map_err(failed)?;
+        }
+        Ok(())
+    }
+}
