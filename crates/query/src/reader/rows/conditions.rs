@@ -63,13 +63,19 @@ impl ConditionSet {
     pub(super) fn filters_without(&self, mark: Option<usize>) -> Vec<Filter> {
         let mut all: Vec<Filter> = Vec::new();
         for choice in self.choices.iter().filter(|choice| Some(choice.mark) != mark) {
-            if let Filter::Values { place, values, negated } = &choice.filter
-                && let Some(Filter::Values { values: known, .. }) = all.iter_mut().find(|known| {
-                    matches!(known, Filter::Values { place: at, negated: not, .. } if at == place && not == negated)
-                })
+            let same = |known: &Filter| match (known, &choice.filter) {
+                (
+                    Filter::Values { place, negated, .. },
+                    Filter::Values { place: other, negated: not, .. },
+                ) => place == other && negated == not,
+                _ => false,
+            };
+            if let Filter::Values { values, .. } = &choice.filter
+                && let Some(Filter::Values { values: known, .. }) = all.iter_mut().find(|known| same(known))
             {
                 // Of two marks for the same cells, both hold.
-                let shared: Vec<String> = values.iter().filter(|value| known.contains(value)).cloned().collect();
+                let shared: Vec<String> =
+                    values.iter().filter(|value| known.contains(value)).cloned().collect();
                 if shared.is_empty() {
                     known.extend(values.iter().cloned());
                 } else {
@@ -302,9 +308,8 @@ impl Question<'_> {
             }
         }
         // "from 1998 to 2012", "between 5 and 9".
-        let joined = at
-            .checked_add(2)
-            .filter(|_| matches!(self.text(at + 1).as_str(), "to" | "and" | "-" | "through" | "until" | "–"));
+        let joins = has_word("to and - through until –", &self.text(at + 1));
+        let joined = joins.then_some(at + 2);
         let high = joined.and_then(|next| Some((next, self.marks.get(next)?.number?)));
         if let Some((next, high)) = high.filter(|(_, high)| *high > number && said.is_none()) {
             let spans: Vec<Choice> = (found.iter().take(2))

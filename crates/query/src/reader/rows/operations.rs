@@ -210,35 +210,40 @@ impl Question<'_> {
                     drafts.push(draft);
                 }
             }
-            // No scale: the value that stands in most rows.
-            for target in targets.iter().take(4) {
-                let form = Form {
-                    measures: vec![Measure::Rows],
-                    groups: vec![Group::Column(target.place)],
-                    order: Some((OrderKey::Measure(0), largest)),
-                    limit: Some(1),
-                    names_only: true,
-                    ..self.without_totals(self.base(set))
-                };
-                let operation = if largest { "most rows" } else { "fewest rows" };
-                let mut draft = Draft::new(operation, form.clone(), vec![target]);
-                if paired == Some(target.place) {
-                    draft.names.push("one of two");
-                }
-                drafts.push(draft);
-                if !largest {
-                    continue;
-                }
-                for key in
-                    keys.iter().take(2).filter(|key| self.is_number(key.place) && key.place != target.place)
-                {
-                    let measures = vec![Measure::Of(Aggregate::Sum, Scalar::Column(key.place))];
-                    drafts.push(Draft::new(
-                        "largest sum",
-                        Form { measures, ..form.clone() },
-                        vec![key, target],
-                    ));
-                }
+            self.add_most_rows(set, targets, keys, largest, drafts);
+        }
+    }
+
+    /// No scale: the value that stands in most rows, or for which a sum is largest.
+    fn add_most_rows<'a>(
+        &self,
+        set: &ConditionSet,
+        targets: &'a [Part],
+        keys: &'a [Part],
+        largest: bool,
+        drafts: &mut Vec<Draft<'a>>,
+    ) {
+        let paired = set.pair().map(|(first, _)| first.filter.place());
+        for target in targets.iter().take(4) {
+            let form = Form {
+                measures: vec![Measure::Rows],
+                groups: vec![Group::Column(target.place)],
+                order: Some((OrderKey::Measure(0), largest)),
+                limit: Some(1),
+                names_only: true,
+                ..self.without_totals(self.base(set))
+            };
+            let operation = if largest { "most rows" } else { "fewest rows" };
+            let mut draft = Draft::new(operation, form.clone(), vec![target]);
+            if paired == Some(target.place) {
+                draft.names.push("one of two");
+            }
+            drafts.push(draft);
+            let is_scale = |key: &&Part| self.is_number(key.place) && key.place != target.place;
+            for key in keys.iter().take(2).filter(is_scale).filter(|_| largest) {
+                let measures = vec![Measure::Of(Aggregate::Sum, Scalar::Column(key.place))];
+                let form = Form { measures, ..form.clone() };
+                drafts.push(Draft::new("largest sum", form, vec![key, target]));
             }
         }
     }

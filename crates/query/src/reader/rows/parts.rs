@@ -81,12 +81,7 @@ impl Question<'_> {
         })
     }
 
-    fn named(
-        &self,
-        part: &'static str,
-        place: ColumnRef,
-        set: &ConditionSet,
-    ) -> (Vec<RowFeature>, Option<usize>) {
+    fn named(&self, part: &'static str, place: ColumnRef, set: &ConditionSet) -> Vec<RowFeature> {
         let mut best: Option<(usize, f32)> = None;
         for at in 0..self.marks.len() {
             let fit = self.naming(at, place) * if set.uses(at) { 0.6 } else { 1.0 };
@@ -101,7 +96,7 @@ impl Question<'_> {
             Some(_) => "named weakly",
             None => "not named",
         };
-        (vec![((part, name), 1.0)], best.map(|(at, _)| at))
+        vec![((part, name), 1.0)]
     }
 
     /// Columns that may be asked for, the likeliest first.
@@ -115,7 +110,7 @@ impl Question<'_> {
             .find(|(place, role)| matches!(role, Role::Text | Role::Category) && !self.is_scale(*place));
         let mut found: Vec<(Part, f32)> = Vec::new();
         for (place, role) in self.schema.places() {
-            let (mut features, at) = self.named(PART, place, set);
+            let mut features = self.named(PART, place, set);
             let mut add = |name: &'static str| features.push(((PART, name), 1.0));
             if let Some(asked) = asked {
                 match self.naming(asked, place) {
@@ -167,7 +162,6 @@ impl Question<'_> {
             if role == Role::Identifier || fits(RANKS) {
                 add("identifier");
             }
-            let _ = at;
             let score = weigh(&features);
             found.push((Part { place, features }, score));
         }
@@ -208,7 +202,7 @@ impl Question<'_> {
         let single = scales.iter().filter(|(_, role)| plain(*role)).count() == 1;
         let mut found: Vec<(Part, f32)> = Vec::new();
         for (place, role) in scales {
-            let (mut features, _) = self.named(PART, place, set);
+            let mut features = self.named(PART, place, set);
             let mut add = |name: &'static str| features.push(((PART, name), 1.0));
             if behind.is_some_and(|at| self.naming(at, place) >= 0.45) {
                 add("behind the cue");
