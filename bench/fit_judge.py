@@ -34,7 +34,7 @@ SURE = 0.87
 # Features that can only speak against an answer, and those that can only speak for it. The others are left out of the
 # confidence: they say what kind of data it is, and another kind behaves otherwise.
 AGAINST = """unknown words|unknown names|operators missing|numbers missing|periods missing|columns missing|values missing|
-tables missing|aggregate missing|group missing|superlative missing|negation missing|columns unsupported|shown unsupported|conditions unsupported|texts unsupported|
+tables missing|unlikely row form|aggregate missing|group missing|superlative missing|negation missing|columns unsupported|shown unsupported|conditions unsupported|texts unsupported|
 numbers unsupported|aggregate unsupported|group unsupported|limit unsupported|rivals|sum of rate|number of identifier|raw list|
 long list|listed measure|hidden order|joins|multiplies|nested|set operation|conditions|outside range|cost|defaults|lists|rows of one table|by meaning|not among forms|unlikely form|composed|
 planner doubt|other result|many rows|very many rows|every row|empty result|focus unknown|focus weak|focus not shown|
@@ -45,7 +45,7 @@ RESULT = (
     "other result|many rows|very many rows|every row|empty result|no number|many for one|same result|one row|"
     "agreeing forms|agreeing share"
 )
-IN_FAVOUR = "first of forms|likely form|coverage|mean link|weakest link|agrees|same result|margin|one row|agreeing forms|agreeing share"
+IN_FAVOUR = "first of forms|likely row form|likely form|coverage|mean link|weakest link|agrees|same result|margin|one row|agreeing forms|agreeing share"
 
 
 def names_of(text):

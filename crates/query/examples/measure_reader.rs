@@ -3,7 +3,8 @@
 //! [--everyday FILE DATA] [--only SET,SET] [--part read|unread|all] [--wrong] [--sure] [--features
 //! FILE]`. `--chains` measures conversations turn by turn instead. `--own` names the questions that
 //! the data cannot answer, `--everyday` the everyday questions and the folder of their data,
-//! `--features` a file for `bench/fit_judge.py`, `--compositions` one for `bench/fit_composer.py`.
+//! `--features` a file for `bench/fit_judge.py`, `--compositions` one for `bench/fit_composer.py`,
+//! `--row-forms` one for it with the forms over the rows of one small table.
 //!
 //! A third of the databases and tables of every set, chosen by a hash of their name, is left
 //! unread: its failures are never shown. Of the questions for fitting one half of the data sets is
@@ -384,7 +385,9 @@ fn main() {
     let (bench, dumps) = (value("--bench").unwrap(), value("--dumps").unwrap());
     let (only, part) = (value("--only"), value("--part").unwrap_or_else(|| "read".to_owned()));
     let every: usize = value("--every").map_or(1, |text| text.parse().unwrap());
-    let mut compositions = value("--compositions").map(|file| Compositions::create(&file));
+    let row_forms = flag("--row-forms");
+    let mut compositions =
+        value("--compositions").or_else(|| value("--row-forms")).map(|file| Compositions::create(&file));
     let mut features = value("--features").map(|file| std::fs::File::create(file).unwrap());
     let today = chrono::NaiveDate::from_ymd_opt(2026, 12, 31).unwrap();
     let mut sources: BTreeMap<String, Option<Source>> = BTreeMap::new();
@@ -425,7 +428,11 @@ fn main() {
         let answer = |query: &Query| source.answer(query);
         if let Some(file) = &mut compositions {
             if !matches!(case.set, AMBIGUOUS | UNANSWERABLE) {
-                let found = reader::compositions(&case.question, &source.catalogue, today, &meaning, 80);
+                let found = if row_forms {
+                    reader::row_forms(&case.question, &source.catalogue, today, &meaning, 400)
+                } else {
+                    reader::compositions(&case.question, &source.catalogue, today, &meaning, 80)
+                };
                 let rights = found
                     .iter()
                     .map(|one| answer(&one.query).is_some_and(|rows| is_right_as_written(case, &rows)));

@@ -25,7 +25,7 @@ const HOPELESS: f64 = 0.05;
 /// a name.
 const WITHOUT_FOCUS: f64 = 0.2;
 /// Candidates of the reader that are judged.
-const JUDGED: usize = 14;
+const JUDGED: usize = 20;
 
 /// Reads a question with all proposers, without running anything.
 #[must_use]
@@ -111,6 +111,7 @@ impl Considered<'_> {
                 unused: None,
                 grammar: None,
                 standing: None,
+                row_probability: None,
             });
         }
         proposals.extend(self.candidates.iter().map(|candidate| Proposal {
@@ -123,6 +124,7 @@ impl Considered<'_> {
             unused: Some(candidate.unexplained.as_slice()).filter(|_| candidate.grammar != Grammar::Composed),
             grammar: Some(candidate.grammar),
             standing: candidate.standing,
+            row_probability: candidate.row_probability,
         }));
         proposals
     }

@@ -220,6 +220,11 @@ impl Judge<'_> {
                 "unlikely form",
                 proposal.standing.map_or(1.0, |s| (-f64::from(s.probability.max(1e-4)).ln() / 4.0).min(2.0)),
             ),
+            ("likely row form", proposal.row_probability.map_or(0.0, f64::from)),
+            (
+                "unlikely row form",
+                proposal.row_probability.map_or(0.0, |p| (-f64::from(p.max(1e-4)).ln() / 4.0).min(2.0)),
+            ),
             ("is planner", yes(!reader)),
             ("planner confidence", planner.unwrap_or(0.0)),
             ("planner doubt", planner.map_or(0.0, |confidence| (1.0 - confidence).max(0.0).ln_1p())),

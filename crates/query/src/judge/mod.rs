@@ -65,6 +65,8 @@ pub struct Proposal<'a> {
     pub grammar: Option<Grammar>,
     /// How the reader ranks it among all forms that the words allow.
     pub standing: Option<Standing>,
+    /// Its share of the likelihood among the forms over rows, where it is one.
+    pub row_probability: Option<f32>,
 }
 
 /// The question as the judge sees it.

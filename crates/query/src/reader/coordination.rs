@@ -80,7 +80,7 @@ pub(super) fn read(marks: &[Mark], schema: &Schema) -> Vec<ListReading> {
     let mut readings: Vec<ListReading> = Vec::new();
     for (form, cost) in [(shared, both), (apart, one_alone)] {
         if let Some(form) = form.filter(|form| !readings.iter().any(|known| known.form == *form)) {
-            readings.push(ListReading { form, used: used.clone(), cost });
+            readings.push(ListReading { form, used: used.clone(), cost, probability: None });
         }
     }
     readings

@@ -240,6 +240,9 @@ pub struct Form {
     /// The values of the last group make columns.
     #[serde(default)]
     pub pivot: bool,
+    /// The measures order and restrict the groups, and are not listed.
+    #[serde(default)]
+    pub names_only: bool,
     /// Measures as a share of their total.
     pub share: bool,
     /// Change against the group before.

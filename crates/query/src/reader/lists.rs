@@ -15,6 +15,8 @@ pub(super) struct ListReading {
     pub form: Form,
     pub used: Vec<bool>,
     pub cost: f32,
+    /// Its share of the likelihood, where its grammar ranks all forms.
+    pub probability: Option<f32>,
 }
 
 /// Words that say that all things share something.
@@ -180,11 +182,11 @@ pub(super) fn read(marks: &[Mark], schema: &Schema) -> Vec<ListReading> {
     both.extend(shown.iter().filter(|place| place.table != table));
     if !both.iter().all(|place| place.table == table) {
         let form = Form { table, show: both, ..Form::default() };
-        readings.push(ListReading { form, used: used.clone(), cost: pairs });
+        readings.push(ListReading { form, used: used.clone(), cost: pairs, probability: None });
     }
     if first.table != table && at != over {
         let form = Form { table: first.table, show: shown, every: Some(table), ..Form::default() };
-        readings.push(ListReading { form, used, cost: division });
+        readings.push(ListReading { form, used, cost: division, probability: None });
     }
     readings.sort_by(|a, b| a.cost.total_cmp(&b.cost));
     readings

@@ -220,7 +220,8 @@ impl Writer<'_> {
         let measures: Vec<Expr> = form.measures.iter().map(|measure| self.measure(measure)).collect();
         let timed =
             form.groups.iter().position(|group| matches!(group, Group::Period(..)) || self.is_year(group));
-        for (measure, expr) in form.measures.iter().zip(&measures) {
+        let listed = if form.names_only && !groups.is_empty() { &[] } else { form.measures.as_slice() };
+        for (measure, expr) in listed.iter().zip(&measures) {
             let name = self.measure_name(measure);
             query.items.push(Item { expr: expr.clone(), name: name.clone() });
             if form.share && !groups.is_empty() {

@@ -80,6 +80,8 @@ pub struct Candidate {
     pub columns: Vec<(usize, String, String)>,
     /// How it stands among all forms that the words allow. Nothing for a follow-up.
     pub standing: Option<Standing>,
+    /// Its share of the likelihood among all forms over the rows of one small table.
+    pub row_probability: Option<f32>,
 }
 
 /// The marks of a question and how many words it has.
@@ -160,11 +162,22 @@ pub fn propose(
             defaults: read.defaults,
             multiplies: lowered.multiplies,
             standing: None,
+            row_probability: None,
         });
     }
     let lists = if earlier.is_none() { other_grammars(&schema, &marks) } else { Vec::new() };
     for (grammar, list) in lists {
         let Some(lowered) = lower::lower(&list.form, &schema) else { continue };
+        let unexplained = unexplained(&marks, &list.used);
+        if let Some(known) =
+            found.iter_mut().find(|known| grammar == Grammar::Rows && known.query == lowered.query)
+        {
+            known.row_probability = known.row_probability.or(list.probability);
+            if unexplained.len() < known.unexplained.len() {
+                known.unexplained = unexplained;
+            }
+            continue;
+        }
         found.retain(|known| known.query != lowered.query);
         found.push(Candidate {
             grammar,
@@ -172,16 +185,22 @@ pub fn propose(
             columns: Vec::new(),
             form: list.form,
             query: lowered.query,
-            unexplained: unexplained(&marks, &list.used),
+            unexplained,
             cost: list.cost + if grammar == Grammar::Lists { -0.6 } else { 0.05 },
             assumptions: Vec::new(),
             defaults: 0,
             multiplies: false,
             standing: None,
+            row_probability: list.probability,
         });
     }
     sort(&mut found);
-    found.truncate(READ);
+    // Forms over rows are few and already the best of many: they take no place of others.
+    let mut others = 0;
+    found.retain(|candidate| {
+        others += usize::from(candidate.grammar != Grammar::Rows);
+        candidate.grammar == Grammar::Rows || others <= READ
+    });
     if earlier.is_none() {
         add_compositions(&schema, &marks, &bases, &mut found);
     }
@@ -234,6 +253,7 @@ fn add_compositions(schema: &Schema, marks: &[Mark], bases: &[Form], found: &mut
                 defaults: 0,
                 multiplies,
                 standing,
+                row_probability: None,
             });
         }
     }
@@ -330,6 +350,34 @@ pub fn compositions(
             features.push(("multiplies".to_owned(), 1.0));
         }
         found.push(Composed { query: lowered.query, features, score: composition.score });
+        if found.len() >= most {
+            break;
+        }
+    }
+    found
+}
+
+/// All forms of a question about the rows of one small table, the best first, for fitting their
+/// weights.
+#[must_use]
+pub fn row_forms(
+    question: &str,
+    catalogue: &Catalogue,
+    today: NaiveDate,
+    meaning: &dyn Meaning,
+    most: usize,
+) -> Vec<Composed> {
+    let schema = Schema::new(catalogue);
+    let (marks, _) = marks_of(question, &schema, today, meaning);
+    let mut found: Vec<Composed> = Vec::new();
+    for one in rows::search(&marks, &schema) {
+        let Some(lowered) = lower::lower(&one.form, &schema) else { continue };
+        if found.iter().any(|known| known.query == lowered.query) {
+            continue;
+        }
+        let features =
+            one.features.iter().map(|((part, name), value)| (format!("{part}: {name}"), *value)).collect();
+        found.push(Composed { query: lowered.query, features, score: one.score });
         if found.len() >= most {
             break;
         }

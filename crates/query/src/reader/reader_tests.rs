@@ -131,7 +131,12 @@ impl Data {
     pub(super) fn check(&self, grammar: Grammar, rows: &[(&str, &str)]) {
         for (question, expected) in rows {
             let candidates = self.candidates(question);
-            let best = candidates.iter().find(|candidate| candidate.grammar == grammar);
+            let best = match grammar {
+                Grammar::Rows => (candidates.iter()).max_by(|a, b| {
+                    a.row_probability.unwrap_or(0.0).total_cmp(&b.row_probability.unwrap_or(0.0))
+                }),
+                _ => candidates.iter().find(|candidate| candidate.grammar == grammar),
+            };
             let found = best.map(|candidate| self.run(candidate)).unwrap_or_default();
             assert_eq!(found, *expected, "{question}: {}", best.map_or("", |best| best.words.as_str()));
         }
@@ -252,7 +257,7 @@ fn rows_of_one_table() {
             ("how many boats are from the bay club?", "3"),
             ("how many points did plover have?", "7"),
             ("which boat had the longest time?", "Plover"),
-            ("which club is listed the most?", "Bay 3"),
+            ("which club is listed the most?", "Bay"),
             ("which boats did tom reed sail?", "Heron; Curlew"),
             ("how many boats had more than 15 points?", "3"),
         ],
