@@ -30,7 +30,7 @@ READ_BY_PLANNER = {"spider": 0.75}
 # Questions that have no right answer are not for the choice; ambiguous ones are asked back about before this.
 NOT_FITTED = {"ambiguous"}
 # Above this an answer is called sure (`propose::SURE`).
-SURE = 0.87
+SURE = 0.88
 # Features that can only speak against an answer, and those that can only speak for it. The others are left out of the
 # confidence: they say what kind of data it is, and another kind behaves otherwise.
 AGAINST = """unknown words|unknown names|operators missing|numbers missing|periods missing|columns missing|values missing|

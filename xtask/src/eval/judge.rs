@@ -14,8 +14,9 @@ use std::path::{Path, PathBuf};
 const SETS: [&str; 5] = ["people", "wikisql", "spider", "wikitables", "ambrosia"];
 /// Questions that the data cannot answer.
 pub(super) const OWN: &str = "bench/unanswerable/questions.jsonl";
-/// Everyday questions of this repository; those for fitting stand beside them.
-const EVERYDAY: [&str; 2] = ["bench/everyday/questions.jsonl", "bench/everyday/fitting.jsonl"];
+/// Everyday questions of this repository; those for fitting and the fresh ones stand beside them.
+const EVERYDAY: [&str; 3] =
+    ["bench/everyday/questions.jsonl", "bench/everyday/fitting.jsonl", "bench/everyday/fresh.jsonl"];
 
 pub(super) fn fit(bench: &Path, unread: bool) -> Result<()> {
     let build = || {

@@ -447,3 +447,7 @@ mod follow_tests;
 #[cfg(test)]
 #[path = "measures_tests.rs"]
 mod measures_tests;
+
+#[cfg(test)]
+#[path = "compose_tests.rs"]
+mod compose_tests;

@@ -127,6 +127,15 @@ impl Data {
         all.join("; ")
     }
 
+    /// One of the candidates gives these rows.
+    pub(super) fn check_offers(&self, rows: &[(&str, &str)]) {
+        for (question, expected) in rows {
+            let candidates = self.candidates(question);
+            let found: Vec<String> = candidates.iter().map(|candidate| self.run(candidate)).collect();
+            assert!(found.iter().any(|found| found == expected), "{question}: {found:#?}");
+        }
+    }
+
     /// The best candidate of a grammar gives these rows.
     pub(super) fn check(&self, grammar: Grammar, rows: &[(&str, &str)]) {
         for (question, expected) in rows {

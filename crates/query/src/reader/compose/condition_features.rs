@@ -129,9 +129,15 @@ fn group_of_condition(search: &Search, form: &Form, group: &Group, out: &mut Fea
         }
         return;
     }
-    let listed = form.filters.iter().any(|filter| {
-        matches!(filter, Filter::Values { place: known, values, negated: false } if *known == place && values.len() > 1)
-    });
+    let lists = |wanted: bool| {
+        form.filters.iter().any(|filter| match filter {
+            Filter::Values { place: known, values, negated: false } => {
+                (*known == place) == wanted && values.len() > 1
+            }
+            _ => false,
+        })
+    };
+    let listed = lists(true);
     if listed {
         let contrast = search.says(|operator| matches!(operator, Operator::Versus | Operator::Contrast));
         let either = search.says(|operator| operator == Operator::Or);
@@ -144,10 +150,7 @@ fn group_of_condition(search: &Search, form: &Form, group: &Group, out: &mut Fea
         };
         out.push((format!("group of values, {name}"), 1.0));
     }
-    let other = form.filters.iter().any(|filter| {
-        matches!(filter, Filter::Values { place: known, values, negated: false } if *known != place && values.len() > 1)
-    });
-    if other {
+    if lists(false) {
         out.push(("values listed, other group".to_owned(), 1.0));
     }
 }
