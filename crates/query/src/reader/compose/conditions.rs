@@ -135,7 +135,7 @@ impl Search<'_> {
             let group = Group::Column(place);
             match filter {
                 Filter::Values { values, negated: false, .. } if values.len() >= 2 => {
-                    let groups = [&[group.clone()], base.groups.as_slice()].concat();
+                    let groups = [std::slice::from_ref(&group), base.groups.as_slice()].concat();
                     found.push(Form { groups, ..base.clone() });
                     if !base.groups.is_empty() {
                         let groups = [base.groups.as_slice(), &[group]].concat();
