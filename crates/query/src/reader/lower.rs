@@ -289,7 +289,7 @@ impl Writer<'_> {
             Group::Column(place) if ranked => {
                 let column = self.schema.column(*place).filter(|column| column.nulls > 0)?;
                 let asked = form.filters.iter().any(|filter| filter.place() == *place);
-                (!asked && column.nulls < column.seen).then_some(*place)
+                (!asked && column.distinct > 0).then_some(*place)
             }
             _ => None,
         });
