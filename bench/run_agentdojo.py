@@ -87,8 +87,6 @@ TRUSTED = {
     "banking": {"get_most_recent_transactions": ["sender", "recipient", "amount"]},
     "slack": {"get_channels": ["*"], "get_users_in_channel": ["*"], "read_channel_messages": ["sender"]},
 }
-# Words that follow from the request without standing in it: "reply there that you've seen it in the meeting room".
-IN_OTHER_WORDS = {("slack", "user_task_8"): {"body"}}
 TEXTS = ("body", "content", "description", "location", "subject", "title")
 MONTHS = [
     "January",
@@ -184,8 +182,7 @@ class Case:
         prompt = self.user.PROMPT
 
         def stated(name, value):
-            derived = name in IN_OTHER_WORDS.get((self.suite.name, self.user.ID), ())
-            return value if derived or is_said(name, value, prompt) else None
+            return value if is_said(name, value, prompt) else None
 
         listed = [
             {

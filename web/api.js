@@ -1,14 +1,26 @@
-// Speaks HTTP with the server: one function per verb, problems as errors, the CSRF token on everything that changes state.
+// Speaks HTTP with the server: one function per verb, problems as errors, the CSRF token on
+// everything that changes state.
 
 const BASE = '/api/v1';
 let csrf = '';
 let onSignedOut = () => {};
 
+/**
+ * Messages also serve the command line; a sentence that names a command is left out here.
+ * @param {string} text
+ */
+const forThePage = text =>
+  text
+    .split(/(?<=[.!?:])\s+/)
+    .filter(sentence => !/`steward [^`]*`/.test(sentence))
+    .join(' ')
+    .replace(/[:\s]+$/, '');
+
 /** What the server says went wrong. `detail` is a sentence for people. */
 export class Problem extends Error {
   /** @param {ProblemDocument} document */
   constructor(document) {
-    super(document.detail || document.title || 'Something went wrong.');
+    super(forThePage(document.detail ?? '') || document.title || 'Something went wrong.');
     this.name = 'Problem';
     this.status = document.status ?? 0;
     this.code = document.code ?? '';
@@ -44,7 +56,11 @@ export function whenSignedOut(call) {
 /** @param {string} path */
 export const url = path => BASE + path;
 
-/** A path with a query; what is empty is left out. @param {string} path @param {Record<string, any>} query */
+/**
+ * A path with a query; what is empty is left out.
+ * @param {string} path
+ * @param {Record<string, any>} query
+ */
 export function withQuery(path, query) {
   const given = Object.entries(query).filter(
     ([, value]) => value !== undefined && value !== null && value !== '',
@@ -77,7 +93,8 @@ async function problemOf(answer) {
 
 /**
  * @param {string} method @param {string} path
- * @param {{ body?: any, signal?: AbortSignal, as?: 'json' | 'text' | 'whole', quiet?: boolean }} [options]
+ * @param {{ body?: any, signal?: AbortSignal, as?: 'json' | 'text' | 'whole', quiet?: boolean }}
+ *   [options]
  */
 async function call(method, path, { body, signal, as = 'json', quiet } = {}) {
   /** @type {Record<string, string>} */
@@ -105,7 +122,11 @@ async function call(method, path, { body, signal, as = 'json', quiet } = {}) {
 export const get = (path, signal) => call('GET', path, { signal });
 /** @param {string} path @returns {Promise<string>} */
 export const getText = path => call('GET', path, { as: 'text' });
-/** An exported chain and its signed head, which travels in a header. @param {string} path @returns {Promise<{ text: string, head: string | null }>} */
+/**
+ * An exported chain and its signed head, which travels in a header.
+ * @param {string} path
+ * @returns {Promise<{ text: string, head: string | null }>}
+ */
 export async function getExport(path) {
   const answer = await fetch(BASE + path, { credentials: 'same-origin' });
   if (!answer.ok) throw await problemOf(answer);
@@ -114,7 +135,12 @@ export async function getExport(path) {
 }
 /** @param {string} path @param {any} [body] @returns {Promise<any>} */
 export const post = (path, body) => call('POST', path, { body: body ?? {} });
-/** Also tells the status, where 200 and 202 mean different things. @param {string} path @param {any} body @returns {Promise<{status: number, value: any}>} */
+/**
+ * Also tells the status, where 200 and 202 mean different things.
+ * @param {string} path
+ * @param {any} body
+ * @returns {Promise<{status: number, value: any}>}
+ */
 export const postWhole = (path, body) => call('POST', path, { body, as: 'whole' });
 /** @param {string} path @param {any} body @returns {Promise<any>} */
 export const patch = (path, body) => call('PATCH', path, { body });

@@ -1,19 +1,24 @@
 // The shell of the page: signing in, navigation, routes, and what is there whatever is shown.
 import { html, render, useEffect, useErrorBoundary, useRef, useState, classes } from './html.js';
-import { asProblem, get, me as readMe, whenSignedOut } from './api.js';
-import { may, me, useWatched, waiting, waitingChanged } from './store.js';
+import { asProblem, get, me as readMe, remove, whenSignedOut } from './api.js';
+import { chooseTheme, may, me, theme, useWatched, waiting, waitingChanged } from './store.js';
 import { go, useRoute } from './router.js';
 import { Icon } from './parts/icons.js';
 import { Skeleton, Trouble, useModule } from './parts/states.js';
-import { Toasts } from './parts/toast.js';
+import { Menu } from './parts/menu.js';
+import { Toasts, sayProblem } from './parts/toast.js';
 import { Confirm } from './parts/dialog.js';
 import { Conversations } from './parts/conversations.js';
 import { DropZone } from './parts/composer.js';
 import { Ask } from './views/ask.js';
 
-/** Views other than Ask load when they are first shown. @type {Record<string, { label: string, icon: string, load: () => Promise<any> }>} */
+/**
+ * Views other than Ask load when they are first shown.
+ * @type {Record<string, { label: string, icon: string, load: () => Promise<any> }>}
+ */
 const VIEWS = {
   boards: { label: 'Boards', icon: 'board', load: () => import('./views/boards.js') },
+  files: { label: 'Files', icon: 'file', load: () => import('./views/files.js') },
   tasks: { label: 'Tasks', icon: 'tasks', load: () => import('./views/tasks.js') },
   approvals: { label: 'Approvals', icon: 'approvals', load: () => import('./views/approvals.js') },
   tools: { label: 'Tools', icon: 'tools', load: () => import('./views/tools.js') },
@@ -23,7 +28,10 @@ const VIEWS = {
   audit: { label: 'Audit', icon: 'audit', load: () => import('./views/audit.js') },
   analytics: { label: 'Analytics', icon: 'analytics', load: () => import('./views/analytics.js') },
   settings: { label: 'Settings', icon: 'settings', load: () => import('./views/settings.js') },
+  shared: { label: 'Shared answer', icon: 'share', load: () => import('./views/shared.js') },
 };
+/** Views that are reached by a link only. */
+const LINKED = ['shared'];
 
 /** @param {{ name: string, route: import('./router.js').Route }} props */
 function Later({ name, route }) {
@@ -75,7 +83,7 @@ function useWaiting() {
   const round = useWatched(waitingChanged);
   useEffect(() => {
     const count = () => {
-      if (!document.hidden)
+      if (!document.hidden && may('approve'))
         get('/approvals').then(
           ({ items }) => waiting.set(items.length),
           () => {},
@@ -91,9 +99,40 @@ function useWaiting() {
   }, [round]);
 }
 
+/** Who is signed in, and what is theirs to set: theme, settings, signing out. */
+function Account() {
+  const who = useWatched(me);
+  const now = useWatched(theme);
+  const out = async () => {
+    try {
+      await remove('/session');
+      location.replace('/');
+    } catch (error) {
+      sayProblem(error);
+    }
+  };
+  const name = who?.name || who?.user || '?';
+  return html`<${Menu}
+    label="Account: "
+    className="account"
+    head=${html`<p class="menu-head">
+      <strong><bdi>${name}</bdi></strong>
+      <span class="small muted">${who?.roles.join(', ')} · Steward ${who?.version}</span>
+    </p>`}
+    items=${[
+      { icon: 'settings', label: 'Settings', href: '#/settings' },
+      now === 'dark'
+        ? { icon: 'sun', label: 'Light theme', run: () => chooseTheme('light') }
+        : { icon: 'moon', label: 'Dark theme', run: () => chooseTheme('dark') },
+      who?.signed_in_with === 'session' && { icon: 'out', label: 'Sign out', run: out },
+    ]}
+  >
+    <span class="avatar" aria-hidden="true">${name.slice(0, 1).toUpperCase()}</span>
+    <span class="nav-label who"><bdi>${name}</bdi></span></${Menu}>`;
+}
+
 function Shell() {
   const route = useRoute();
-  const who = useWatched(me);
   const count = useWatched(waiting);
   const [drawer, setDrawer] = useState(false);
   const [folded, setFolded] = useState(() => {
@@ -223,21 +262,13 @@ function Shell() {
         >
         ${link('/', 'Ask', 'ask', name === '' || name === 'c')}
         ${Object.entries(VIEWS)
-          .filter(([view]) => view !== 'audit' || may('audit'))
+          .filter(([view]) => !LINKED.includes(view) && (view !== 'audit' || may('audit')))
           .map(([view, { label, icon }]) =>
             link('/' + view, label, icon, name === view, view === 'approvals' ? count : 0),
           )}
       </nav>
       <${Conversations} current=${name === 'c' ? id : null} />
-      <div class="side-foot">
-        <span class="avatar" aria-hidden="true"
-          >${(who?.name || who?.user || '?').slice(0, 1).toUpperCase()}</span
-        >
-        <span class="nav-label"
-          ><span class="who">${who?.name || who?.user}</span>
-          <span class="small muted">Steward ${who?.version}</span></span
-        >
-      </div>
+      <div class="side-foot"><${Account} /></div>
     </aside>
     <main id="main" ref=${main} tabindex="-1"><${Routed} route=${route} /></main>
     <${DropZone} />

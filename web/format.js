@@ -34,7 +34,10 @@ export const exactTime = time => (time ? exact.format(new Date(time)) : '');
 /** @param {string} time */
 export const timeOfDay = time => clock.format(new Date(time));
 
-/** @param {string} date as `2021-01-31` @param {boolean} months whether all of its neighbours begin a month */
+/**
+ * @param {string} date as `2021-01-31`
+ * @param {boolean} months whether all of its neighbours begin a month
+ */
 export const date = (date, months) => (months ? monthUtc : dayUtc).format(new Date(date));
 
 /** How long ago or how soon. @param {string | null | undefined} time */

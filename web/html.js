@@ -1,4 +1,5 @@
-// The one place that knows the rendering library: `html` templates and hooks. Text put into a template is always text; nothing
+// The one place that knows the rendering library: `html` templates and hooks. Text put into a
+// template is always text; nothing
 // here or elsewhere writes HTML.
 import { h, render, Fragment, Component } from './vendor/preact.mjs';
 import htm from './vendor/htm.mjs';

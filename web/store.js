@@ -51,7 +51,10 @@ export const conversationsChanged = new Watched(0);
 /** The theme that holds now: what charts are drawn in. @type {Watched<'light' | 'dark'>} */
 export const theme = new Watched(/** @type {'light' | 'dark'} */ ('light'));
 
-/** What this person may do; a right the server does not name is granted. @param {'ask' | 'tools' | 'run' | 'approve' | 'audit' | 'verify' | 'admin'} right */
+/**
+ * What this person may do; a right the server does not name is granted.
+ * @param {'ask' | 'tools' | 'run' | 'approve' | 'audit' | 'verify' | 'admin'} right
+ */
 export const may = right => me.value?.may?.[right] !== false;
 
 /** Counts up. @param {Watched<number>} watched */

@@ -1,10 +1,12 @@
-// Follows a stream of server-sent events. The browser reconnects by itself and says which event it saw last; the stream is over
+// Follows a stream of server-sent events. The browser reconnects by itself and says which event it
+// saw last; the stream is over
 // with `done`. A stream that the browser gives up on is reported once through `lost`.
 import { url } from './api.js';
 
 /**
  * @param {string} path the path below the API, or a whole path as the server names it
- * @param {Record<string, (data: any, id: string) => void>} on what to do with each kind of event; `done` and `lost` end it,
+ * @param {Record<string, (data: any, id: string) => void>} on what to do with each kind of event;
+ *   `done` and `lost` end it,
  *   `away` and `back` tell that the connection broke and is there again
  * @returns {() => void} stops following
  */

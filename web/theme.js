@@ -1,4 +1,5 @@
-// Sets the chosen theme before the first paint, so that the page does not flash. Runs as a plain script, before the modules.
+// Sets the chosen theme before the first paint, so that the page does not flash. Runs as a plain
+// script, before the modules.
 (function () {
   try {
     const chosen = localStorage.getItem('steward.theme');

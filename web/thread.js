@@ -1,18 +1,35 @@
-// A conversation as the page holds it: its turns, the one that runs, and what the server streams about it. Threads outlive the view, so
+// A conversation as the page holds it: its turns, the one that runs, and what the server streams
+// about it. Threads outlive the view, so
 // that going elsewhere and coming back finds the answer still being told.
 import { Watched, conversationsChanged, rise, waitingChanged } from './store.js';
-import { Problem, asProblem, get, part, post, remove } from './api.js';
+import { Problem, asProblem, get, part, post, remove, withQuery } from './api.js';
 import { follow } from './stream.js';
 
 /** @typedef {{ what: string, state: string, milliseconds?: number }} LiveStep */
-/** An option of a question, by the task that asked and its place. @typedef {{ task_id: string, option: number }} OptionChoice */
 /**
- * @typedef {{ key: string, user: string, at: string, files: Upload[], status: 'running' | 'done', turn_id?: string, steps: LiveStep[], text: string,
- *   reply?: Reply, problem?: Problem, stopped?: boolean, away?: boolean, task_id?: string | null, fetching?: boolean }} Turn
+ * An option of a question, by the task that asked and its place.
+ * @typedef {{ task_id: string, option: number }} OptionChoice
+ */
+/**
+ * @typedef {{ key: string, user: string, at: string, files: Upload[], status: 'running' | 'done',
+ *   turn_id?: string, steps: LiveStep[], text: string,
+ *   reply?: Reply, problem?: Problem, stopped?: boolean, away?: boolean, task_id?: string | null,
+ *   fetching?: boolean, interrupted?: boolean }} Turn
  */
 
 const RUNNING = 'steward.running';
 let keys = 0;
+
+/**
+ * Tells the other tabs of this browser what changed: a turn that began, a conversation that has
+ * something new.
+ */
+const tabs = 'BroadcastChannel' in globalThis ? new BroadcastChannel('steward') : null;
+/**
+ * @param {{ kind: 'turn' | 'changed' | 'list', id?: string | null, turn_id?: string, message?:
+ *   string, files?: Upload[] }} news
+ */
+const tellTabs = news => tabs?.postMessage(news);
 
 export class Thread {
   /** @param {string | null} id */
@@ -25,11 +42,15 @@ export class Thread {
     /** @type {Turn[]} */
     this.turns = [];
     this.changes = new Watched(0);
-    /** Told the id when the first answer gives the conversation one. @type {((id: string) => void) | null} */
+    /**
+     * Told the id when the first answer gives the conversation one.
+     * @type {((id: string) => void) | null}
+     */
     this.onNamed = null;
     /** @type {(() => void) | null} */
     this.unfollow = null;
     this.awaiting = false;
+    this.archived = false;
   }
 
   tell() {
@@ -46,6 +67,7 @@ export class Thread {
     try {
       const { conversation, messages } = await get(`/conversations/${part(this.id)}`);
       this.title = conversation.title;
+      this.archived = conversation.status === 'archived';
       this.turns = turnsOf(messages);
       this.status = 'ready';
       this.problem = null;
@@ -83,14 +105,53 @@ export class Thread {
     if (!kept || kept.conversation_id !== this.id || this.running) return;
     const before = this.turns.at(-1);
     if (before && before.user === kept.message && (before.reply || before.text)) return forget();
-    const turn = before && before.user === kept.message ? before : newTurn(kept.message, []);
+    const turn = before && before.user === kept.message ? before : newTurn(kept.message, kept.files ?? []);
     if (turn !== before) this.turns.push(turn);
     turn.status = 'running';
     this.listen(turn, kept.turn_id);
   }
 
-  /** @param {string} message @param {Upload[]} [files] @param {OptionChoice} [choice] */
-  async send(message, files = [], choice) {
+  /**
+   * Reads the conversation again, keeping the replies that are here.
+   */
+  async refresh() {
+    if (!this.id || this.running || this.status !== 'ready') return;
+    try {
+      const { conversation, messages } = await get(`/conversations/${part(this.id)}`);
+      if (this.running) return;
+      this.title = conversation.title;
+      this.archived = conversation.status === 'archived';
+      const known = new Map(this.turns.flatMap(turn => (taskOf(turn) ? [[taskOf(turn), turn]] : [])));
+      const read = turnsOf(messages);
+      // What was stopped or failed here is not in the conversation; it stays until the next reload.
+      const apart = this.turns.filter(turn => !taskOf(turn) && !turn.reply);
+      this.turns = [...read.map(turn => known.get(turn.task_id) ?? turn), ...apart];
+      this.tell();
+      await this.fill();
+    } catch {
+      /* what is shown stays */
+    }
+  }
+
+  /**
+   * Runs a changed statement within the conversation and gives its reply.
+   * @param {string} sql @param {Upload[]} files @returns {Promise<Reply>}
+   */
+  async run(sql, files) {
+    const reply = await post('/ask', {
+      message: sql,
+      ...(this.id && { conversation_id: this.id }),
+      ...dataOf(files),
+    });
+    tellTabs({ kind: 'changed', id: this.id });
+    return reply;
+  }
+
+  /**
+   * @param {string} message @param {Upload[]} [files] @param {OptionChoice} [choice]
+   * @param {('data' | 'question')[]} [without] what earlier turns left behind and does not count
+   */
+  async send(message, files = [], choice, without = []) {
     if (this.running) return;
     const turn = newTurn(message, files);
     this.turns = [...this.turns, turn];
@@ -100,10 +161,11 @@ export class Thread {
         message,
         ...(this.id && { conversation_id: this.id }),
         ...(choice && { choice }),
-        ...(files.length && { data: files.map(file => `upload:${file.id}`) }),
+        ...dataOf(files),
       };
-      const { turn_id, events } = await post('/turns', body);
-      remember({ turn_id, conversation_id: this.id, message });
+      const { turn_id, events } = await post(withQuery('/turns', { without: without.join(',') }), body);
+      remember({ turn_id, conversation_id: this.id, message, files });
+      tellTabs({ kind: 'turn', id: this.id, turn_id, message, files });
       if (turn.stopped) {
         turn.turn_id = turn_id;
         return this.stop();
@@ -192,10 +254,35 @@ export class Thread {
         }
       } catch (error) {
         const problem = asProblem(error);
+        if (problem.status === 404) return this.interrupted(turn);
         if (problem.status >= 400 && problem.status < 500) return this.end(turn, { problem });
       }
       await new Promise(resolve => setTimeout(resolve, wait));
     }
+  }
+
+  /**
+   * The server does not know the turn any more: it was started again meanwhile. What it wrote down
+   * is shown; what it did not finish can be asked again, with its files.
+   * @param {Turn} turn
+   */
+  async interrupted(turn) {
+    const written = this.id ? await get(`/conversations/${part(this.id)}`).catch(() => null) : null;
+    const last = written && turnsOf(written.messages).at(-1);
+    if (last?.user === turn.user && last.text) {
+      turn.text = last.text;
+      turn.task_id = last.task_id;
+      turn.interrupted = true;
+      this.end(turn, {});
+      return this.fill();
+    }
+    turn.interrupted = true;
+    return this.end(turn, {
+      problem: new Problem({
+        title: 'Interrupted',
+        detail: 'The server was started again before the answer was complete.',
+      }),
+    });
   }
 
   async stop() {
@@ -228,12 +315,16 @@ export class Thread {
     else if (!turn.stopped && !turn.text)
       turn.problem = new Problem({ title: 'No answer', detail: 'The answer did not arrive. Ask again.' });
     this.tell();
+    tellTabs({ kind: 'changed', id: this.id });
     rise(conversationsChanged);
     rise(waitingChanged);
     if (turn.reply?.waiting?.length) void this.awaitDecisions();
   }
 
-  /** Looks for decisions of others while a call of this conversation waits; what they decide is told as a message. */
+  /**
+   * Looks for decisions of others while a call of this conversation waits; what they decide is told
+   * as a message.
+   */
   async awaitDecisions() {
     if (this.awaiting) return;
     this.awaiting = true;
@@ -265,7 +356,8 @@ export class Thread {
     if (!id || this.id === id) return;
     this.id = id;
     threads.set(id, this);
-    // Only while it is the one being looked at: the user may have started a new conversation meanwhile.
+    // Only while it is the one being looked at: the user may have started a new conversation
+    // meanwhile.
     if (fresh !== this) return;
     fresh = new Thread(null);
     this.onNamed?.(id);
@@ -297,6 +389,37 @@ export function dropThread(id) {
   threads.delete(id);
 }
 
+/** Another tab began a turn or changed a conversation: what is shown here follows. */
+tabs?.addEventListener('message', ({ data }) => {
+  if (data.kind !== 'turn') rise(conversationsChanged);
+  const thread = data.id && threads.get(data.id);
+  if (!thread || thread.status !== 'ready') return;
+  if (data.kind === 'turn' && !thread.running) {
+    const turn = newTurn(data.message, data.files ?? []);
+    thread.turns = [...thread.turns, turn];
+    thread.listen(turn, data.turn_id);
+  } else if (data.kind === 'changed' && !thread.running) void thread.refresh();
+});
+// Another browser may have gone on with it.
+document.addEventListener('visibilitychange', () => {
+  const shown = /^#\/c\/([^?]+)/.exec(location.hash)?.[1];
+  if (!document.hidden && shown) void threads.get(decodeURIComponent(shown))?.refresh();
+});
+
+/** Tells other tabs that the list of conversations changed. */
+export const listChanged = () => {
+  rise(conversationsChanged);
+  tellTabs({ kind: 'list' });
+};
+
+/** @param {Upload[]} files those that are still there, as a request names them */
+const dataOf = files => {
+  const there = files.filter(file => file.id && !file.gone);
+  return there.length ? { data: there.map(file => `upload:${file.id}`) } : {};
+};
+/** @param {Turn} turn */
+const taskOf = turn => turn.reply?.task_id ?? turn.task_id;
+
 /** @param {string} user @param {Upload[]} files @returns {Turn} */
 const newTurn = (user, files) => ({
   key: `t${++keys}`,
@@ -327,6 +450,7 @@ function turnsOf(messages) {
     else if (last && !last.text) {
       last.text = message.content;
       last.task_id = message.task_id;
+      last.files = message.files ?? [];
     } else
       turns.push({
         ...newTurn('', []),
@@ -339,7 +463,10 @@ function turnsOf(messages) {
   return turns;
 }
 
-/** @param {{ turn_id: string, conversation_id: string | null, message: string }} running */
+/**
+ * @param {{ turn_id: string, conversation_id: string | null, message: string, files?: Upload[] }}
+ *   running
+ */
 function remember(running) {
   try {
     sessionStorage.setItem(RUNNING, JSON.stringify(running));
@@ -354,7 +481,10 @@ function forget() {
     /* nothing to forget */
   }
 }
-/** @returns {{ turn_id: string, conversation_id: string | null, message: string } | null} */
+/**
+ * @returns {{ turn_id: string, conversation_id: string | null, message: string, files?: Upload[] }
+ *   | null}
+ */
 function remembered() {
   try {
     return JSON.parse(sessionStorage.getItem(RUNNING) ?? 'null');
@@ -366,7 +496,7 @@ function remembered() {
 export function pickUpFresh() {
   const kept = remembered();
   if (!kept || kept.conversation_id || fresh.turns.length) return;
-  const turn = newTurn(kept.message, []);
+  const turn = newTurn(kept.message, kept.files ?? []);
   fresh.turns.push(turn);
   fresh.listen(turn, kept.turn_id);
 }

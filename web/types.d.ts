@@ -39,6 +39,7 @@ interface Message {
   timestamp: string;
   task_id: string | null;
   outcome: string | null;
+  files?: Upload[];
 }
 interface Option {
   label: string;
@@ -148,13 +149,36 @@ interface Reply {
   reasons: string[];
   decisions?: string[];
   waiting?: string[];
+  carried?: ('data' | 'question')[];
   analyses?: Analysis[];
+}
+interface UploadColumn {
+  name: string;
+  label?: string;
+  type: string;
+  nulls?: number;
+  seen?: number;
+  distinct?: number;
+  min?: Cell;
+  max?: Cell;
+  frequent?: { value: string; count: number }[];
+  looks_like?: string | null;
+}
+interface UploadTable {
+  name: string;
+  rows: number | null;
+  rows_estimated?: boolean;
+  columns: UploadColumn[];
+  preview?: Cell[][];
 }
 interface Upload {
   id: string;
   name: string;
   bytes: number;
-  tables: { name: string; rows: number; columns: { name: string; type: string }[] }[];
+  tables: UploadTable[];
+  questions?: string[];
+  /** The file was deleted; only its name is known. */
+  gone?: boolean;
 }
 interface Task {
   id: string;
@@ -168,6 +192,7 @@ interface Task {
   started_at: string | null;
   completed_at: string | null;
   parent_task_id: string | null;
+  is_rejected?: boolean;
 }
 interface TraceStep {
   step_name: string;

@@ -1,4 +1,5 @@
-// Verifies the journal in the browser, as docs/journal.md describes: hash chains, digests, Merkle proofs and the signature of the head.
+// Verifies the journal in the browser, as docs/journal.md describes: hash chains, digests, Merkle
+// proofs and the signature of the head.
 // It trusts nothing the server says about itself, only what it can recompute.
 
 /** A number as it was written: `1.0` and `1` hash differently, so the text must survive reading. */
@@ -103,7 +104,11 @@ const byCodePoint = (a, b) => {
   return x.length - y.length;
 };
 
-/** As Python's `json.dumps(value, sort_keys=True)` writes it. @param {any} value @returns {string} */
+/**
+ * As Python's `json.dumps(value, sort_keys=True)` writes it.
+ * @param {any} value
+ * @returns {string}
+ */
 export function python(value, sort = true) {
   if (value instanceof Written) return value.text;
   if (value === null || typeof value === 'boolean') return String(value);
@@ -150,9 +155,11 @@ const base64 = text => Uint8Array.from(atob(text), sign => sign.charCodeAt(0));
 const ZERO = '0'.repeat(64);
 
 /**
- * Checks every entry of an exported chain. Throws with the place and the reason at the first that does not hold.
+ * Checks every entry of an exported chain. Throws with the place and the reason at the first that
+ *   does not hold.
  * @param {string} jsonl @param {(done: number, all: number) => void} [progress]
- * @returns {Promise<{ entries: number, tip: string, root: Uint8Array }>} how many, the digest of the last, and the Merkle root over all
+ * @returns {Promise<{ entries: number, tip: string, root: Uint8Array }>} how many, the digest of
+ *   the last, and the Merkle root over all
  */
 export async function verifyChain(jsonl, progress) {
   const lines = jsonl.split('\n').filter(Boolean);
@@ -189,7 +196,11 @@ export async function verifyChain(jsonl, progress) {
   return { entries: lines.length, tip: digest, root: await rootOf(leaves) };
 }
 
-/** The root of a tree as RFC 6962 has it. @param {Uint8Array[]} leaves @returns {Promise<Uint8Array>} */
+/**
+ * The root of a tree as RFC 6962 has it.
+ * @param {Uint8Array[]} leaves
+ * @returns {Promise<Uint8Array>}
+ */
 async function rootOf(leaves) {
   if (!leaves.length) return sha256('');
   if (leaves.length === 1) return leaves[0];
@@ -202,7 +213,8 @@ export const same = (a, b) => hex(a) === hex(b);
 
 /**
  * Checks the signature of a head. @param {string} note @param {string} vkey
- * @returns {Promise<{ origin: string, size: number, root: Uint8Array, signed: boolean }>} `signed` is false where this browser cannot check Ed25519
+ * @returns {Promise<{ origin: string, size: number, root: Uint8Array, signed: boolean }>} `signed`
+ *   is false where this browser cannot check Ed25519
  */
 export async function openNote(note, vkey) {
   const cut = note.indexOf('\n\n');
@@ -237,7 +249,8 @@ export async function openNote(note, vkey) {
 
 /**
  * Checks that a digest is in the log under a head (RFC 9162, 2.1.3.2).
- * @param {string} digest @param {number} index @param {number} size @param {string[]} path @param {Uint8Array} root
+ * @param {string} digest @param {number} index @param {number} size @param {string[]} path @param
+ *   {Uint8Array} root
  */
 export async function verifyInclusion(digest, index, size, path, root) {
   if (index >= size) throw new Error('The index of the entry is beyond the head.');

@@ -1,4 +1,5 @@
-// Small things many views use: copy buttons, labels of states, times, JSON, arrow keys in lists, downloads.
+// Small things many views use: copy buttons, labels of states, times, JSON, arrow keys in lists,
+// downloads.
 import { html, useState } from '../html.js';
 import * as format from '../format.js';
 import { Icon } from './icons.js';
@@ -48,6 +49,7 @@ const STATES = {
   pending: ['wait', 'Waiting to start'],
   running: ['run', 'Running'],
   paused: ['pause', 'Paused'],
+  rejected: ['bad', 'Rejected'],
   completed: ['good', 'Completed'],
   failed: ['bad', 'Failed'],
   cancelled: ['off', 'Cancelled'],
@@ -71,7 +73,10 @@ export const Time = ({ at, relative }) =>
       >`
     : html`<span class="muted">–</span>`;
 
-/** Arrow keys, Home and End move between the `[data-item]` elements of a list. @param {KeyboardEvent} event */
+/**
+ * Arrow keys, Home and End move between the `[data-item]` elements of a list.
+ * @param {KeyboardEvent} event
+ */
 export function listKeys(event) {
   if (!['ArrowDown', 'ArrowUp', 'Home', 'End'].includes(event.key)) return;
   const list = /** @type {HTMLElement} */ (event.currentTarget);
@@ -89,6 +94,9 @@ export function listKeys(event) {
   items[next].focus();
 }
 
+/** A title as the name of a file, without its ending. @param {string} title */
+export const fileTitle = title => title.slice(0, 60).replace(/[^\p{L}\p{N}]+/gu, '_') || 'steward';
+
 /** @param {string} name @param {string | Blob} content @param {string} [type] */
 export function save(name, content, type = 'text/plain') {
   const address = URL.createObjectURL(content instanceof Blob ? content : new Blob([content], { type }));
@@ -99,7 +107,10 @@ export function save(name, content, type = 'text/plain') {
   setTimeout(() => URL.revokeObjectURL(address), 10_000);
 }
 
-/** A heading with actions beside it, at the top of a view. @param {{ title: any, text?: any, children?: any, back?: { to: string, label: string } }} props */
+/**
+ * A heading with actions beside it, at the top of a view.
+ * @param {{ title: any, text?: any, children?: any, back?: { to: string, label: string } }} props
+ */
 export const Head = ({ title, text, children, back }) =>
   html`<header class="head">
     <div class="head-text">

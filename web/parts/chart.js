@@ -1,4 +1,5 @@
-// Draws a Vega-Lite chart. The libraries load when the first chart comes into view; expressions are interpreted, so no eval, and
+// Draws a Vega-Lite chart. The libraries load when the first chart comes into view; expressions are
+// interpreted, so no eval, and
 // the colours and the words of dates and numbers follow the theme and the reader's locale.
 import { html, useEffect, useRef, useState } from '../html.js';
 import { theme, useWatched } from '../store.js';
@@ -84,7 +85,7 @@ function plainAxes(spec) {
           ? {}
           : {
               labelExpr:
-                "datum.index === 0 || month(datum.value) === 0 ? timeFormat(datum.value, '%b %Y') : timeFormat(datum.value, '%b')",
+                "timeFormat(datum.value, datum.index === 0 || month(datum.value) === 0 ? '%b %Y' : '%b')",
             };
       channel.axis = {
         ...channel.axis,
@@ -104,13 +105,20 @@ function plainAxes(spec) {
   }
 }
 
-/** Bars whose names do not fit side by side lie down. @param {any} spec @param {number} width @returns {number | null} the height that they need */
+/**
+ * Bars whose names do not fit side by side lie down.
+ * @param {any} spec
+ * @param {number} width
+ * @returns {number | null} the height that they need
+ */
 function layDown(spec, width) {
   const { encoding, mark, data } = spec;
   const { x, y, xOffset } = encoding ?? {};
   if (
     (mark?.type ?? mark) !== 'bar' ||
     !x?.field ||
+    // Time runs from left to right.
+    x.timeUnit ||
     !['ordinal', 'nominal'].includes(x.type) ||
     y?.type !== 'quantitative'
   )
@@ -163,8 +171,8 @@ function dressed(given, wide) {
       title: one.title ?? one.field,
       ...(one.type === 'quantitative'
         ? { format: ',.2~f' }
-        : one.axis?.format
-          ? { format: one.axis.format }
+        : one.axis?.format && (one.type === 'temporal' || one.timeUnit)
+          ? { format: one.axis.format, ...(one.timeUnit && { timeUnit: one.timeUnit, type: 'temporal' }) }
           : {}),
     }));
   const lying = single ? layDown(spec, wide) : null;
@@ -290,7 +298,8 @@ export function Chart({ title, spec, onView }) {
           return;
         }
         drawn = result;
-        // The library follows the window only; the place of a chart also changes when the sidebar folds.
+        // The library follows the window only; the place of a chart also changes when the sidebar
+        // folds.
         const fit = () => {
           if (element.clientWidth > 0 && Math.abs(element.clientWidth - result.view.signal('width')) > 1)
             result.view.signal('width', element.clientWidth).runAsync();
@@ -317,6 +326,6 @@ export function Chart({ title, spec, onView }) {
   return html`<div class="chart" role="img" aria-label=${`Chart: ${title}`}>
     ${state === 'loading' && html`<${Skeleton} lines=${1} kind="block" label="Drawing the chart" />`}
     ${state === 'failed' && html`<p class="muted">The chart could not be drawn. See the table for its values.</p>`}
-    <div class="chart-canvas" ref=${box}></div>
+    <div class="chart-canvas" aria-hidden="true" ref=${box}></div>
   </div>`;
 }

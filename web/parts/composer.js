@@ -2,7 +2,7 @@
 import { html, useEffect, useRef, useState } from '../html.js';
 import { Watched, useWatched } from '../store.js';
 import { asProblem, remove, upload, part } from '../api.js';
-import * as format from '../format.js';
+import { FileCard } from './file-card.js';
 import { Icon } from './icons.js';
 import { sayProblem } from './toast.js';
 
@@ -33,7 +33,11 @@ const TYPES = [
 ];
 const MOST = 100_000_000;
 
-/** @typedef {{ key: number, name: string, share: number, upload?: Upload, problem?: string }} Attached */
+/**
+ * @typedef {{ key: number, name: string, share: number, upload?: Upload, problem?: string, kept?:
+ *   boolean }}
+ *   Attached
+ */
 /** Files that go with the next question. @type {Watched<Attached[]>} */
 export const attached = new Watched(/** @type {Attached[]} */ ([]));
 let keys = 0;
@@ -61,47 +65,23 @@ export function attach(files) {
   }
 }
 
+/** A file of the library goes with the next question. @param {Upload} file */
+export function attachKept(file) {
+  if (attached.value.some(one => one.upload?.id === file.id)) return;
+  const key = ++keys;
+  attached.set([...attached.value, { key, name: file.name, share: 1, upload: file, kept: true }]);
+}
+
 /** @param {Attached} one */
 function detach(one) {
   attached.set(attached.value.filter(other => other.key !== one.key));
-  if (one.upload) remove(`/uploads/${part(one.upload.id)}`).catch(sayProblem);
+  if (one.upload && !one.kept) remove(`/uploads/${part(one.upload.id)}`).catch(sayProblem);
 }
 
-/** What was found in a file. @param {{ file: Upload, onRemove?: () => void }} props */
-export const FileCard = ({ file, onRemove }) =>
-  html`<div class="file-card">
-    <span class="file-icon"><${Icon} name="file" /></span>
-    <div class="file-text">
-      <p><strong>${file.name}</strong> <span class="muted small">${format.bytes(file.bytes)}</span></p>
-      ${(file.tables ?? [])
-        .slice(0, 4)
-        .map(
-          table =>
-            html`<p class="small" key=${table.name}>
-              <span class="table-name"> ${table.name}</span>
-              <span class="muted">${format.count(table.rows, 'row')}</span>
-              <span class="columns"
-                >${table.columns
-                  .slice(0, 12)
-                  .map(
-                    column => html`<span class="column" title=${column.type}> ${column.name}</span> `,
-                  )}${table.columns.length > 12 ? html`<span class="muted">and ${table.columns.length - 12} more</span>` : null}</span
-              >
-            </p>`,
-        )}
-      ${(file.tables ?? []).length > 4 && html`<p class="small muted">and ${file.tables.length - 4} more tables</p>`}
-    </div>
-    ${
-      onRemove &&
-      html`<button class="icon-button" type="button" aria-label=${`Remove ${file.name}`} onClick=${onRemove}>
-        <${Icon} name="close" size=${16} />
-      </button>`
-    }
-  </div>`;
-
-/** @param {{ one: Attached }} props */
-function Attachment({ one }) {
-  if (one.upload) return html`<${FileCard} file=${one.upload} onRemove=${() => detach(one)} />`;
+/** @param {{ one: Attached, onAsk: (question: string) => void }} props */
+function Attachment({ one, onAsk }) {
+  if (one.upload)
+    return html`<${FileCard} file=${one.upload} onRemove=${() => detach(one)} onAsk=${onAsk} />`;
   return html`<div class="file-card">
     <span class="file-icon"><${Icon} name=${one.problem ? 'warn' : 'file'} /></span>
     <div class="file-text">
@@ -120,7 +100,10 @@ function Attachment({ one }) {
   </div>`;
 }
 
-/** @param {{ running: boolean, stopping: boolean, last: string, onSend: (text: string, files: Upload[]) => void, onStop: () => void }} props */
+/**
+ * @param {{ running: boolean, stopping: boolean, last: string, onSend: (text: string, files:
+ *   Upload[]) => void, onStop: () => void }} props
+ */
 export function Composer({ running, stopping, last, onSend, onStop }) {
   const [text, setText] = useState('');
   const field = useRef(/** @type {HTMLTextAreaElement | null} */ (null));
@@ -138,6 +121,12 @@ export function Composer({ running, stopping, last, onSend, onStop }) {
   useEffect(() => {
     if (matchMedia('(pointer: fine)').matches) field.current?.focus();
   }, []);
+  /** A question that was offered for a file goes off with all files that are here. */
+  const ask = (/** @type {string} */ question) => {
+    if (running || loading) return;
+    attached.set([]);
+    onSend(question, ready);
+  };
   const send = () => {
     const said = text.trim();
     if (!said || running || loading) return;
@@ -166,11 +155,17 @@ export function Composer({ running, stopping, last, onSend, onStop }) {
       send();
     }}
   >
-    ${files.length > 0 && html`<div class="attachments">${files.map(one => html`<${Attachment} key=${one.key} one=${one} />`)}</div>`}
+    ${
+      files.length > 0 &&
+      html`<div class="attachments">
+        ${files.map(one => html`<${Attachment} key=${one.key} one=${one} onAsk=${ask} />`)}
+      </div>`
+    }
     <div class="composer-row">
       <label class="hidden" for="question">Your question</label>
       <textarea
         id="question"
+        dir="auto"
         ref=${field}
         rows="1"
         placeholder=${ready.length ? 'Ask about this file' : 'Ask about your data and tools'}

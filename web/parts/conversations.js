@@ -24,16 +24,23 @@ function group(at) {
 export function Conversations({ current }) {
   const [search, setSearch] = useState('');
   const [asked, setAsked] = useState('');
+  const [archived, setArchived] = useState(false);
   const round = useWatched(conversationsChanged);
   useEffect(() => {
     const timer = setTimeout(() => setAsked(search.trim()), 200);
     return () => clearTimeout(timer);
   }, [search]);
-  const pages = usePages(withQuery('/conversations', { search: asked, limit: 40 }));
+  const pages = usePages(
+    withQuery('/conversations', {
+      search: asked,
+      status: archived ? 'archived' : asked ? 'all' : '',
+      limit: 40,
+    }),
+  );
   useEffect(() => {
     if (round) pages.reload();
   }, [round]);
-  const shown = /** @type {Conversation[]} */ (pages.items).filter(one => one.status !== 'archived' || asked);
+  const shown = /** @type {Conversation[]} */ (pages.items);
   let before = '';
   return html`<section class="conversations" aria-label="Conversations">
     <div class="search">
@@ -48,13 +55,35 @@ export function Conversations({ current }) {
         onInput=${(/** @type {any} */ event) => setSearch(event.target.value)}
         autocomplete="off"
       />
+      <button
+        class="icon-button"
+        type="button"
+        aria-pressed=${archived}
+        aria-label="Archived conversations"
+        title=${archived ? 'Show current conversations' : 'Show archived conversations'}
+        onClick=${() => setArchived(!archived)}
+      >
+        <${Icon} name="archive" size=${16} />
+      </button>
     </div>
     <div class="conversation-list" onKeyDown=${listKeys}>
-      ${pages.value === null ? (pages.problem ? html`<${Trouble} problem=${pages.problem} retry=${pages.reload} />` : html`<${Skeleton} lines=${6} />`) : null}
+      ${
+        pages.value === null
+          ? pages.problem
+            ? html`<${Trouble} problem=${pages.problem} retry=${pages.reload} />`
+            : html`<${Skeleton} lines=${6} />`
+          : null
+      }
       ${
         pages.value !== null && !shown.length
           ? html`<p class="muted small conversation-none">
-              ${asked ? 'No conversations found.' : 'Your conversations appear here.'}
+              ${
+                asked
+                  ? 'No conversations found.'
+                  : archived
+                    ? 'Nothing is archived.'
+                    : 'Your conversations appear here.'
+              }
             </p>`
           : null
       }
@@ -71,7 +100,9 @@ export function Conversations({ current }) {
             href=${`#/c/${one.id}`}
             title=${one.title}
           >
-            ${one.title || 'Untitled'}${one.status === 'archived' ? html` <span class="small muted">archived</span>` : null}</a
+            <bdi>${one.title || 'Untitled'}</bdi>${
+              one.status === 'archived' ? html` <span class="small muted">archived</span>` : null
+            }</a
           >`;
       })}
       ${pages.next && html`<button class="quiet-button" type="button" onClick=${pages.load}>Show more</button>`}

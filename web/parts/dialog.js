@@ -3,7 +3,10 @@ import { html, useEffect, useRef, useState } from '../html.js';
 import { Watched, useWatched } from '../store.js';
 import { Icon } from './icons.js';
 
-/** @param {{ title: any, onClose: () => void, children?: any, sheet?: boolean, wide?: boolean }} props */
+/**
+ * @param {{ title: any, onClose: () => void, children?: any, sheet?: boolean, wide?: boolean }}
+ *   props
+ */
 export function Dialog({ title, onClose, children, sheet, wide }) {
   const ref = useRef(/** @type {HTMLDialogElement | null} */ (null));
   useEffect(() => {
@@ -39,7 +42,11 @@ export function Dialog({ title, onClose, children, sheet, wide }) {
   </dialog>`;
 }
 
-/** @typedef {{ title: string, text: string, action: string, danger?: boolean, field?: string, answer: (value: string | null) => void }} Question */
+/**
+ * @typedef {{ title: string, text: string, action: string, danger?: boolean, field?: string,
+ *   value?: string,
+ *   answer: (value: string | null) => void }} Question
+ */
 /** @type {Watched<Question | null>} */
 const asked = new Watched(/** @type {Question | null} */ (null));
 
@@ -61,14 +68,14 @@ export const confirm = question =>
 export function Confirm() {
   const question = useWatched(asked);
   const [text, setText] = useState('');
-  useEffect(() => setText(''), [question]);
+  useEffect(() => setText(question?.value ?? ''), [question]);
   if (!question) return null;
   return html`<${Dialog} title=${question.title} onClose=${() => question.answer(null)}>
     <form onSubmit=${(/** @type {Event} */ e) => {
       e.preventDefault();
       question.answer(text);
     }}>
-    <p>${question.text}</p>
+    ${question.text && html`<p>${question.text}</p>`}
     ${
       question.field &&
       html`<label class="field"
@@ -76,7 +83,8 @@ export function Confirm() {
         <input value=${text} onInput=${(/** @type {any} */ e) => setText(e.target.value)} autofocus
       /></label>`
     }
-    <div class="actions end"><button class="button" type="button" onClick=${() => question.answer(null)}>Cancel</button>
+    <div class="actions end"><button class="button" type="button"
+      onClick=${() => question.answer(null)}>Cancel</button>
     <button class="button ${question.danger ? 'danger' : 'primary'}" type="submit" autofocus=${!question.field}>
       ${question.action}</button></div></form></${Dialog}>`;
 }

@@ -1,4 +1,5 @@
-// Where a number comes from: the statement that was run, the table that came back, and the cells it was taken from.
+// Where a number comes from: the statement that was run, the table that came back, and the cells it
+// was taken from.
 import { html } from '../html.js';
 import * as format from '../format.js';
 import { Dialog } from './dialog.js';
@@ -21,6 +22,12 @@ const OPERATIONS = {
   min: 'the smallest of these rows',
 };
 
+/** The numbers of rows, or how many there are. @param {number[]} rows */
+const rowsNamed = rows =>
+  rows.length > 12
+    ? format.count(rows.length, 'row')
+    : rows.map(row => format.number(row + 1)).join(', ') || '–';
+
 /** @param {{ text: string, analyses: Analysis[], onClose: () => void }} props */
 export function EvidenceDialog({ text, analyses, onClose }) {
   const seen = new Set();
@@ -30,7 +37,8 @@ export function EvidenceDialog({ text, analyses, onClose }) {
       const key = JSON.stringify([one.call_id, one.table, one.column, one.rows, one.operation]);
       return !seen.has(key) && seen.add(key);
     });
-  return html`<${Dialog} sheet title=${html`Where <span class="number-big">${text}</span> comes from`} onClose=${onClose}>
+  return html`<${Dialog} sheet title=${html`Where <span class="number-big">${text}</span> comes from`}
+    onClose=${onClose}>
     ${found.map(({ one, analysis }, at) => {
       const table = analysis.tables.find(table => table.name === one.table);
       const sql = analysis.sql.find(sql => sql.call_id === one.call_id);
@@ -41,13 +49,20 @@ export function EvidenceDialog({ text, analyses, onClose }) {
           <dt>Table</dt>
           <dd>${table?.title ?? one.table}</dd>
           <dt>${one.rows.length === 1 ? 'Row' : 'Rows'}</dt>
-          <dd>
-            ${one.rows.length > 12 ? format.count(one.rows.length, 'row') : one.rows.map(row => format.number(row + 1)).join(', ') || '–'}
-          </dd>
+          <dd>${rowsNamed(one.rows)}</dd>
           <dt>Operation</dt>
           <dd>${OPERATIONS[one.operation] ?? format.words(one.operation)}</dd>
         </dl>
-        ${table && html`<${Table} title=${table.title} columns=${table.columns} rows=${table.rows} truncated=${table.truncated} marked=${{ column: one.column, rows: one.rows }} />`}
+        ${
+          table &&
+          html`<${Table}
+            title=${table.title}
+            columns=${table.columns}
+            rows=${table.rows}
+            truncated=${table.truncated}
+            marked=${{ column: one.column, rows: one.rows }}
+          />`
+        }
         ${sql && html`<${Code} title="Query" text=${sql.sql} />`}
       </section>`;
     })}</${Dialog}>`;

@@ -1,4 +1,5 @@
-// Draws a workflow: nodes in columns by how far they are from the start, edges as curves, colours by state. Edges that lead back run below.
+// Draws a workflow: nodes in columns by how far they are from the start, edges as curves, colours
+// by state. Edges that lead back run below.
 // An edge from or to nothing is the beginning or the end, drawn as a dot.
 import { html, useEffect, useMemo, useRef } from '../html.js';
 
@@ -15,7 +16,11 @@ const START = '\u0000start',
 /** @param {string} name */
 const wide = name => (name === START || name === END ? DOT : WIDE);
 
-/** Names the beginning and the end. @param {Graph} graph @returns {{ nodes: GraphNode[], edges: { from: string, to: string, label?: string | null }[] }} */
+/**
+ * Names the beginning and the end.
+ * @param {Graph} graph
+ * @returns {{ nodes: GraphNode[], edges: { from: string, to: string, label?: string | null }[] }}
+ */
 function whole({ nodes, edges }) {
   const begun = nodes.some(node => node.status && node.status !== 'idle');
   const ended =
@@ -75,7 +80,8 @@ export function layout({ nodes, edges }) {
   /** @type {string[][]} */
   const columns = [];
   for (const name of names) (columns[column.get(name) ?? 0] ??= []).push(name);
-  // An edge over several columns gets a place of its own in each, so that it does not run through nodes.
+  // An edge over several columns gets a place of its own in each, so that it does not run through
+  // nodes.
   /** @type {Map<number, string[]>} */
   const via = new Map();
   /** @type {Map<string, string[]>} */
@@ -119,7 +125,8 @@ export function layout({ nodes, edges }) {
     }
     x += most + (edges.some(edge => edge.label && members.includes(edge.from)) ? WITH_LABELS : GAP_X);
   }
-  // Told by their place in the list: the graph is read again while it runs, and its edges are then other objects.
+  // Told by their place in the list: the graph is read again while it runs, and its edges are then
+  // other objects.
   const back = new Set(edges.flatMap((edge, at) => (backward.has(edge) ? [at] : [])));
   const under = back.size ? 30 + back.size * 16 : 0;
   return {
@@ -142,8 +149,11 @@ const WORDS = {
 /** @param {string} text @param {number} most */
 const short = (text, most) => (text.length > most ? text.slice(0, most - 1) + '…' : text);
 
-/** @param {{ graph: Graph, label?: string }} props */
-export function GraphView({ graph: given, label }) {
+/**
+ * @param {{ graph: Graph, label?: string, selected?: string | null,
+ *   onSelect?: (name: string) => void }} props
+ */
+export function GraphView({ graph: given, label, selected = null, onSelect }) {
   const graph = whole(given);
   const { places, back, via, width, height } = useMemo(
     () => layout(graph),
@@ -189,7 +199,9 @@ export function GraphView({ graph: given, label }) {
         {
           edge,
           lit,
-          path: `M${x1} ${a.y + HIGH} C${x1} ${low} ${x1} ${low} ${x1 - 30} ${low} L${x2 + 30} ${low} C${x2} ${low} ${x2} ${low} ${x2} ${b.y + HIGH + 3}`,
+          path:
+            `M${x1} ${a.y + HIGH} C${x1} ${low} ${x1} ${low} ${x1 - 30} ${low} ` +
+            `L${x2 + 30} ${low} C${x2} ${low} ${x2} ${low} ${x2} ${b.y + HIGH + 3}`,
           x: (x1 + x2) / 2,
           y: low - 4,
           anchor: 'middle',
@@ -221,7 +233,7 @@ export function GraphView({ graph: given, label }) {
     <svg
       style=${{ maxWidth: `${width}px`, minWidth: `${Math.round(width * 0.85)}px` }}
       viewBox=${`0 0 ${width} ${height}`}
-      role="img"
+      role=${onSelect ? 'group' : 'img'}
       aria-label=${given.nodes.map(node => `${node.name}: ${WORDS[node.status ?? 'idle'] ?? node.status}`).join(', ')}
     >
       <defs>
@@ -258,9 +270,21 @@ export function GraphView({ graph: given, label }) {
               ${node.kind}</text
             ></g
           >`;
+        const press = onSelect && {
+          role: 'button',
+          tabindex: 0,
+          'aria-pressed': selected === node.name,
+          onClick: () => onSelect(node.name),
+          onKeyDown: (/** @type {KeyboardEvent} */ event) => {
+            if (event.key !== 'Enter' && event.key !== ' ') return;
+            event.preventDefault();
+            onSelect(node.name);
+          },
+        };
         return html`<g
+          ...${press}
           key=${node.name}
-          class=${`node ${node.status ?? 'idle'}`}
+          class=${`node ${node.status ?? 'idle'} ${selected === node.name ? 'selected' : ''}`}
           transform=${`translate(${at.x} ${at.y})`}
           ><title>${node.name}: ${WORDS[node.status ?? 'idle'] ?? node.status}</title>
           <rect width=${WIDE} height=${HIGH} rx="10" /><circle cx="18" cy=${HIGH / 2} r="4.5" /><text

@@ -55,6 +55,13 @@ function PinDialog({ task, onClose }) {
         </select></label
       >`
     }
-    ${!chosen && html`<label class="field"><span>Name of the new board</span><input required value=${name} onInput=${(/** @type {any} */ event) => setName(event.target.value)} /></label>`}
-    <div class="actions end"><button class="button primary" type="submit" disabled=${busy || !boards}>Pin</button></div></form></${Dialog}>`;
+    ${
+      !chosen &&
+      html`<label class="field"
+        ><span>Name of the new board</span
+        ><input required value=${name} onInput=${(/** @type {any} */ event) => setName(event.target.value)}
+      /></label>`
+    }
+    <div class="actions end"><button class="button primary" type="submit"
+      disabled=${busy || !boards}>Pin</button></div></form></${Dialog}>`;
 }

@@ -1,5 +1,7 @@
-// Turns the words of an answer into paragraphs, lists, emphasis and code, and makes numbers with evidence clickable. Everything stays
-// text: there are no links and no HTML in an answer, because part of it may come from untrusted data.
+// Turns the words of an answer into paragraphs, lists, emphasis and code, and makes numbers with
+// evidence clickable. Everything stays
+// text: there are no links and no HTML in an answer, because part of it may come from untrusted
+// data.
 import { html } from '../html.js';
 
 /** @typedef {{ kind: 'p' | 'h' | 'ul' | 'ol' | 'pre', lines: string[] }} Block */
@@ -44,7 +46,10 @@ export function blocks(text) {
 /** @param {string} text */
 const escaped = text => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
 
-/** The numbers that have evidence, each once; names out of a table do not need it. @param {Evidence[]} evidence */
+/**
+ * The numbers that have evidence, each once; names out of a table do not need it.
+ * @param {Evidence[]} evidence
+ */
 export const proven = evidence => [
   ...new Set(
     evidence
@@ -64,7 +69,11 @@ export function pattern(evidence) {
     : null;
 }
 
-/** @param {string} text @param {RegExp | null} numbers @param {((text: string) => void) | undefined} onNumber */
+/**
+ * @param {string} text
+ * @param {RegExp | null} numbers
+ * @param {((text: string) => void) | undefined} onNumber
+ */
 function inline(text, numbers, onNumber) {
   /** @type {any[]} */
   const out = [];
@@ -77,13 +86,18 @@ function inline(text, numbers, onNumber) {
   return out;
 }
 
-/** @param {string} text @param {RegExp | null} numbers @param {((text: string) => void) | undefined} onNumber */
+/**
+ * @param {string} text
+ * @param {RegExp | null} numbers
+ * @param {((text: string) => void) | undefined} onNumber
+ */
 function linked(text, numbers, onNumber) {
   if (!numbers || !onNumber) return [text];
   const out = [];
   let from = 0;
   for (const match of text.matchAll(numbers)) {
-    // Brackets and punctuation stay on the number's line: a button would else allow a break between them.
+    // Brackets and punctuation stay on the number's line: a button would else allow a break between
+    // them.
     const before = /[^\s]*$/.exec(text.slice(from, match.index))?.[0] ?? '';
     const after = /^[^\s\p{L}\p{N}]*/u.exec(text.slice(match.index + match[0].length))?.[0] ?? '';
     out.push(
@@ -114,14 +128,14 @@ export function Prose({ text, numbers = null, onNumber }) {
         return html`<pre key=${at} tabindex="0"><code>${block.lines.join('\n')}</code></pre>`;
       if (block.kind === 'ul')
         return html`<ul key=${at}>
-          ${block.lines.map(line => html`<li>${say(line)}</li>`)}
+          ${block.lines.map(line => html`<li dir="auto">${say(line)}</li>`)}
         </ul>`;
       if (block.kind === 'ol')
         return html`<ol key=${at}>
-          ${block.lines.map(line => html`<li>${say(line)}</li>`)}
+          ${block.lines.map(line => html`<li dir="auto">${say(line)}</li>`)}
         </ol>`;
-      if (block.kind === 'h') return html`<h2 key=${at}>${say(block.lines[0])}</h2>`;
-      return html`<p key=${at}>
+      if (block.kind === 'h') return html`<h2 key=${at} dir="auto">${say(block.lines[0])}</h2>`;
+      return html`<p key=${at} dir="auto">
         ${block.lines.map((line, n) => html`${n ? html`<br />` : null}${say(line)}`)}
       </p>`;
     })}

@@ -1,5 +1,6 @@
-// One answer in full: words, findings, charts, tables, what is missing, what to decide, what to ask next, and how it came about.
-import { html, useMemo, useState, classes } from '../html.js';
+// One answer in full: words, findings, charts, tables, what is missing, what to decide, what to ask
+// next, and how it came about.
+import { html, useMemo, useRef, useState, classes } from '../html.js';
 import * as format from '../format.js';
 import { post, url } from '../api.js';
 import { say, sayProblem } from './toast.js';
@@ -8,7 +9,11 @@ import { Prose, pattern, proven } from './prose.js';
 import { Skeleton, useModule } from './states.js';
 import { Table } from './table.js';
 import { EvidenceDialog } from './evidence.js';
-import { Code, Copy, save } from './bits.js';
+import { Copy, fileTitle, save } from './bits.js';
+import { KIND_NAMES, asKind, kindsOf } from './chart-kinds.js';
+import { Menu } from './menu.js';
+import { ShareDialog } from './share.js';
+import { SqlCard } from './sql.js';
 import { Pin } from './pin.js';
 
 /** @type {Record<string, [string, string]>} */
@@ -22,7 +27,11 @@ const OUTCOMES = {
 /** @type {Record<string, string>} */
 const CONFIDENCE = { high: 'High confidence', medium: 'Medium confidence', low: 'Low confidence' };
 
-/** The answer's words without those that are shown in places of their own. @param {Reply} reply @param {Analysis[]} analyses */
+/**
+ * The answer's words without those that are shown in places of their own.
+ * @param {Reply} reply
+ * @param {Analysis[]} analyses
+ */
 function spoken(reply, analyses) {
   const apart = new Set(
     analyses.flatMap(one => [...(one.summary?.key_findings ?? []), ...(one.summary?.warnings ?? [])]),
@@ -37,16 +46,49 @@ function spoken(reply, analyses) {
   return lines.join('\n').trim() || (apart.size ? '' : reply.answer);
 }
 
-/** A chart with its table behind a switch. @param {{ chart: AnalysisChart, table: AnalysisTable | undefined, wide: boolean }} props */
+/**
+ * A picture with its title above it, on the page's ground.
+ * @param {HTMLCanvasElement} drawn @param {string} title @param {string} [subtitle]
+ */
+function titled(drawn, title, subtitle) {
+  const canvas = document.createElement('canvas');
+  const [gap, above] = [32, subtitle ? 110 : 84];
+  canvas.width = drawn.width + gap * 2;
+  canvas.height = drawn.height + above + gap;
+  const context = canvas.getContext('2d');
+  if (!context) return drawn;
+  const style = getComputedStyle(document.documentElement);
+  const colour = (/** @type {string} */ name) => style.getPropertyValue(name).trim();
+  context.fillStyle = colour('--surface');
+  context.fillRect(0, 0, canvas.width, canvas.height);
+  context.fillStyle = colour('--ink');
+  context.font = '600 32px system-ui, sans-serif';
+  context.fillText(title, gap, 52, canvas.width - gap * 2);
+  if (subtitle) {
+    context.fillStyle = colour('--muted');
+    context.font = '24px system-ui, sans-serif';
+    context.fillText(subtitle, gap, 86, canvas.width - gap * 2);
+  }
+  context.drawImage(drawn, gap, above);
+  return canvas;
+}
+
+/**
+ * A chart with its table behind a switch.
+ * @param {{ chart: AnalysisChart, table: AnalysisTable | undefined, wide: boolean }} props
+ */
 function Figure({ chart, table, wide }) {
   const [side, setSide] = useState(/** @type {'chart' | 'table'} */ ('chart'));
   const [view, setView] = useState(/** @type {any} */ (null));
+  const kinds = useMemo(() => kindsOf(chart.vega_lite), [chart]);
+  const [kind, setKind] = useState(kinds[0]);
+  const spec = useMemo(() => (kind ? asKind(chart.vega_lite, kind) : chart.vega_lite), [chart, kind]);
   const drawing = useModule(() => import('./chart.js'));
   const title = sentence(String(chart.title || chart.vega_lite?.title?.text || 'Chart'));
   const subtitle = chart.vega_lite?.title?.subtitle;
   const picture = async () => {
-    const canvas = await view.toCanvas(2);
-    canvas.toBlob((/** @type {Blob} */ blob) => save(`${title.replace(/[^\p{L}\p{N}]+/gu, '_')}.png`, blob));
+    const canvas = titled(await view.toCanvas(2), title, subtitle);
+    canvas.toBlob(blob => blob && save(`${fileTitle(title)}.png`, blob));
   };
   return html`<figure class=${classes('card figure', wide && 'wide')}>
     <figcaption>
@@ -56,6 +98,16 @@ function Figure({ chart, table, wide }) {
       >
       <span class="figure-tools"
         >${
+          side === 'chart' &&
+          kinds.length > 1 &&
+          html`<label class="chart-kind"
+            ><span class="hidden">Kind of chart</span>
+            <select value=${kind} onChange=${(/** @type {any} */ event) => setKind(event.target.value)}>
+              ${kinds.map(one => html`<option value=${one}>${KIND_NAMES[one]}</option>`)}
+            </select></label
+          >`
+        }
+        ${
           table &&
           html`<span class="switch" role="group" aria-label="Show as">
             <button type="button" aria-pressed=${side === 'chart'} onClick=${() => setSide('chart')}>
@@ -92,7 +144,7 @@ function Figure({ chart, table, wide }) {
         : drawing.module
           ? html`<${drawing.module.Chart}
               title=${[title, subtitle].filter(Boolean).join(', ')}
-              spec=${chart.vega_lite}
+              spec=${spec}
               onView=${setView}
             />`
           : drawing.failed
@@ -102,7 +154,9 @@ function Figure({ chart, table, wide }) {
   </figure>`;
 }
 
-/** @param {{ analysis: Analysis, numbers: RegExp | null, onNumber: (text: string) => void }} props */
+/**
+ * @param {{ analysis: Analysis, numbers: RegExp | null, onNumber: (text: string) => void }} props
+ */
 function AnalysisParts({ analysis, numbers, onNumber }) {
   const charts = analysis.charts ?? [],
     tables = analysis.tables ?? [];
@@ -111,7 +165,8 @@ function AnalysisParts({ analysis, numbers, onNumber }) {
   const findings = analysis.summary?.key_findings ?? [],
     warnings = analysis.summary?.warnings ?? [],
     assumptions = analysis.assumptions ?? [];
-  // Two to a row; what would stand alone takes the whole row, the last of an odd number or the first and last of an even one.
+  // Two to a row; what would stand alone takes the whole row, the last of an odd number or the
+  // first and last of an even one.
   const wide = (/** @type {number} */ at) =>
     at === charts.length - 1 || (charts.length % 2 === 0 && at === 0);
   const shown = rest.map(
@@ -142,13 +197,23 @@ function AnalysisParts({ analysis, numbers, onNumber }) {
       ${warnings.map(
         line => html`<p class="note warn"><${Icon} name="warn" size=${16} /><span>${line}</span></p>`,
       )}
-      ${assumptions.map(line => html`<p class="note"><span class="note-label">Assumed</span><span>${line}</span></p>`)}
+      ${assumptions.map(
+        line => html`<p class="note"><span class="note-label">Assumed</span><span>${line}</span></p>`,
+      )}
     </div>`
   }
   ${
     charts.length > 0 &&
     html`<div class="figures">
-      ${charts.map((chart, at) => html`<${Figure} key=${at} chart=${chart} table=${tables.find(table => table.name === chart.input)} wide=${wide(at)} />`)}
+      ${charts.map(
+        (chart, at) =>
+          html`<${Figure}
+            key=${at}
+            chart=${chart}
+            table=${tables.find(table => table.name === chart.input)}
+            wide=${wide(at)}
+          />`,
+      )}
     </div>`
   }
   ${
@@ -162,8 +227,11 @@ function AnalysisParts({ analysis, numbers, onNumber }) {
   }`;
 }
 
-/** @param {{ reply: Reply, numbers: RegExp | null, onNumber: (text: string) => void }} props */
-function How({ reply, numbers, onNumber }) {
+/**
+ * @param {{ reply: Reply, numbers: RegExp | null, onNumber: (text: string) => void,
+ *   onRun?: (sql: string) => Promise<Reply>, shared?: boolean }} props
+ */
+function How({ reply, numbers, onNumber, onRun, shared }) {
   const analyses = reply.analyses ?? [];
   const reasons = [...(reply.reasons ?? []), ...analyses.flatMap(one => one.reasoning ?? [])];
   const sql = analyses.flatMap(one => one.sql ?? []);
@@ -171,6 +239,12 @@ function How({ reply, numbers, onNumber }) {
     (one.artifacts ?? []).map(artifact => ({ artifact, task: one.request_id })),
   );
   const proofs = proven(analyses.flatMap(one => one.evidence ?? []));
+  /** What a changed statement gave. @param {Reply} found */
+  const result = found =>
+    html`<${Prose} text=${spoken(found, found.analyses ?? [])} /> ${(found.analyses ?? []).map(
+        (analysis, at) =>
+          html`<${AnalysisParts} key=${at} analysis=${analysis} numbers=${null} onNumber=${onNumber} />`,
+      )}`;
   return html`<details class="fold how">
     <summary>How this was answered</summary>
     <div class="fold-body">
@@ -185,23 +259,37 @@ function How({ reply, numbers, onNumber }) {
         reply.steps?.length > 0 &&
         html`<h2>Steps</h2>
           <${Steps}
-            steps=${reply.steps.map(step => ({ what: step.what, tool: step.tool, state: step.well ? 'well' : 'badly', milliseconds: step.milliseconds }))}
+            steps=${reply.steps.map(step => ({
+              what: step.what,
+              tool: step.tool,
+              state: step.well ? 'well' : 'badly',
+              milliseconds: step.milliseconds,
+            }))}
           />`
       }
       ${
         sql.length > 0 &&
         html`<h2>Queries</h2>
-          <div class="stack">${sql.map(one => html`<${Code} title=${one.title} text=${one.sql} />`)}</div>`
+          <div class="stack">
+            ${sql.map(
+              one => html`<${SqlCard} title=${one.title} sql=${one.sql}
+              onRun=${onRun}>${result}</${SqlCard}>`,
+            )}
+          </div>`
       }
       ${
         proofs.length > 0 &&
         html`<h2>Numbers and their evidence</h2>
           <p class="evidence-list">
-            ${proofs.map(text => html`<button class="chip" type="button" onClick=${() => onNumber(text)}>${text}</button> `)}
+            ${proofs.map(
+              text =>
+                html`<button class="chip" type="button" onClick=${() => onNumber(text)}>${text}</button> `,
+            )}
           </p>`
       }
       ${
         artifacts.length > 0 &&
+        !shared &&
         html`<h2>Files</h2>
           <ul class="files">
             ${artifacts.map(
@@ -217,6 +305,7 @@ function How({ reply, numbers, onNumber }) {
       }
       ${
         reply.task_id &&
+        !shared &&
         html`<p class="small how-links">
           <a href=${`#/tasks/${reply.task_id}`}>All steps of this task</a>
           <a href=${`#/audit/${reply.task_id}`}>Journal entries</a>
@@ -229,18 +318,27 @@ function How({ reply, numbers, onNumber }) {
 /** @param {Artifact} artifact */
 export const fileName = artifact => artifact.content_ref?.split(/[\\/]/).pop() || artifact.artifact_type;
 
-/** @param {{ steps: { what: string, tool?: string, state: string, milliseconds?: number }[] }} props */
+/** @type {Record<string, string>} */
+const STEP_WORDS = { well: 'Done: ', badly: 'Failed: ', running: 'Running: ', waiting: 'Pending: ' };
+
+/**
+ * @param {{ steps: { what: string, tool?: string, state: string, milliseconds?: number }[] }} props
+ */
 export const Steps = ({ steps }) =>
   html`<ol class="steps" aria-label="Steps">
     ${steps.map(
       (step, at) =>
         html`<li key=${at} class="step ${step.state}">
           <span class="step-mark"
-            >${step.state === 'well' ? html`<${Icon} name="tick" size=${14} />` : step.state === 'badly' ? html`<${Icon} name="cross" size=${14} />` : html`<span class=${step.state === 'running' ? 'spinner' : 'ring'}></span>`}</span
+            >${
+              step.state === 'well'
+                ? html`<${Icon} name="tick" size=${14} />`
+                : step.state === 'badly'
+                  ? html`<${Icon} name="cross" size=${14} />`
+                  : html`<span class=${step.state === 'running' ? 'spinner' : 'ring'}></span>`
+            }</span
           >
-          <span class="hidden"
-            >${{ well: 'Done: ', badly: 'Failed: ', running: 'Running: ', waiting: 'Pending: ' }[step.state] ?? ''}</span
-          >
+          <span class="hidden">${STEP_WORDS[step.state] ?? ''}</span>
           <span class="step-what">${sentence(step.what)}</span>
           ${step.tool && html`<code class="step-tool"> ${step.tool}</code>`}${
             step.milliseconds !== undefined && (step.state === 'well' || step.state === 'badly')
@@ -281,15 +379,40 @@ function Opinion({ task }) {
   >`;
 }
 
-/** @typedef {(text: string, files?: Upload[], choice?: import('../thread.js').OptionChoice) => void} Say */
-/** @param {{ reply: Reply, onSay: Say, last: boolean }} props */
-export function ReplyCard({ reply, onSay, last }) {
+/**
+ * @typedef {(text: string, files?: Upload[], choice?: import('../thread.js').OptionChoice,
+ *   without?: ('data' | 'question')[]) => void} Say
+ */
+/**
+ * @param {{ reply: Reply, question?: string, onSay: Say, last: boolean,
+ *   onRun?: (sql: string) => Promise<Reply>, shared?: boolean }} props
+ */
+export function ReplyCard({ reply, question = '', onSay, last, onRun, shared }) {
+  const [sharing, setSharing] = useState(false);
+  const box = useRef(/** @type {HTMLElement | null} */ (null));
   const [number, setNumber] = useState(/** @type {string | null} */ (null));
   const analyses = reply.analyses ?? [];
   const numbers = useMemo(() => pattern(analyses.flatMap(one => one.evidence ?? [])), [reply]);
   const words = useMemo(() => spoken(reply, analyses), [reply]);
   const outcome = OUTCOMES[reply.outcome];
-  return html`<div class="reply">
+  const title = question || analyses[0]?.tables[0]?.title || 'Answer';
+  const page = async () => {
+    try {
+      const { webPage } = await import('./export.js');
+      if (box.current) save(`${fileTitle(title)}.html`, webPage(title, [box.current]), 'text/html');
+    } catch (error) {
+      sayProblem(error);
+    }
+  };
+  const sheets = async () => {
+    try {
+      const { saveWorkbook } = await import('./export.js');
+      saveWorkbook(title, reply);
+    } catch (error) {
+      sayProblem(error);
+    }
+  };
+  return html`<div class="reply" ref=${box}>
     ${
       outcome &&
       html`<p class="outcome ${outcome[0]}">
@@ -299,9 +422,15 @@ export function ReplyCard({ reply, onSay, last }) {
         />${outcome[1]}
       </p>`
     }
-    ${(reply.decisions ?? []).map((line, at) => html`<p class="note" key=${at}><${Icon} name="approvals" size=${16} /><span>${line}</span></p>`)}
+    ${(reply.decisions ?? []).map(
+      (line, at) =>
+        html`<p class="note" key=${at}><${Icon} name="approvals" size=${16} /><span>${line}</span></p>`,
+    )}
     <${Prose} text=${words} numbers=${numbers} onNumber=${setNumber} />
-    ${analyses.map((analysis, at) => html`<${AnalysisParts} key=${at} analysis=${analysis} numbers=${numbers} onNumber=${setNumber} />`)}
+    ${analyses.map(
+      (analysis, at) =>
+        html`<${AnalysisParts} key=${at} analysis=${analysis} numbers=${numbers} onNumber=${setNumber} />`,
+    )}
     ${(reply.tables ?? []).map(
       (table, at) =>
         html`<div class="card" key=${at}>
@@ -325,7 +454,10 @@ export function ReplyCard({ reply, onSay, last }) {
           </div>
         </div>`,
     )}
-    ${(reply.conflicts ?? []).map((line, at) => html`<p class="note warn" key=${at}><${Icon} name="warn" size=${16} /><span>${line}</span></p>`)}
+    ${(reply.conflicts ?? []).map(
+      (line, at) =>
+        html`<p class="note warn" key=${at}><${Icon} name="warn" size=${16} /><span>${line}</span></p>`,
+    )}
     ${
       (reply.waiting ?? []).length > 0 &&
       html`<p class="note warn">
@@ -379,12 +511,22 @@ export function ReplyCard({ reply, onSay, last }) {
             >`
           : null
       }
-      ${reply.total_execution_time_ms ? html`<span class="muted small">${format.duration(reply.total_execution_time_ms)}</span>` : null}
+      ${
+        reply.total_execution_time_ms
+          ? html`<span class="muted small">${format.duration(reply.total_execution_time_ms)}</span>`
+          : null
+      }
       ${
         reply.model
           ? html`<span
               class="muted small"
-              title=${reply.model.strategy === 'plan_first' ? 'All steps were planned from your words before any result was seen' : `The model read each result before it chose the next step${reply.model.why_not_planned ? ` (${reply.model.why_not_planned})` : ''}`}
+              title=${
+                reply.model.strategy === 'plan_first'
+                  ? 'All steps were planned from your words before any result was seen'
+                  : ['The model read each result before it chose the next step', reply.model.why_not_planned]
+                      .filter(Boolean)
+                      .join(': ')
+              }
             >
               ${reply.model.name} · ${reply.model.strategy === 'plan_first' ? 'plan first' : 'step by step'} ·
               ${reply.model.tokens.toLocaleString()}
@@ -392,11 +534,29 @@ export function ReplyCard({ reply, onSay, last }) {
             >`
           : null
       }
-      ${analyses.length > 0 && reply.task_id && html`<${Opinion} task=${reply.task_id} />`}
-      ${analyses.some(one => one.sql?.length) && reply.task_id && html`<${Pin} task=${reply.task_id} />`}
+      ${!shared && analyses.length > 0 && reply.task_id && html`<${Opinion} task=${reply.task_id} />`}
+      ${!shared && analyses.some(one => one.sql?.length) && reply.task_id && html`<${Pin} task=${reply.task_id} />`}
       <${Copy} text=${reply.answer} label="Copy answer" />
+      ${
+        ['answered', 'partial'].includes(reply.outcome) &&
+        html`<${Menu}
+          label="Share and export"
+          className="answer-menu"
+          items=${[
+            !shared &&
+              !!reply.task_id && { icon: 'share', label: 'Share a link', run: () => setSharing(true) },
+            { icon: 'download', label: 'Save as a web page', run: page },
+            analyses.length + (reply.tables ?? []).length > 0 && {
+              icon: 'table',
+              label: 'Save tables for Excel',
+              run: sheets,
+            },
+          ]}
+        />`
+      }
     </div>
-    <${How} reply=${reply} numbers=${numbers} onNumber=${setNumber} />
+    <${How} reply=${reply} numbers=${numbers} onNumber=${setNumber} onRun=${onRun} shared=${shared} />
+    ${sharing && html`<${ShareDialog} task=${reply.task_id} onClose=${() => setSharing(false)} />`}
     ${
       last &&
       (reply.suggestions ?? []).length > 0 &&

@@ -1,4 +1,5 @@
-// A form out of a JSON schema: a field for each property, JSON for what is nested. Reads back the arguments or says what is wrong.
+// A form out of a JSON schema: a field for each property, JSON for what is nested. Reads back the
+// arguments or says what is wrong.
 import { html } from '../html.js';
 import * as format from '../format.js';
 
@@ -15,7 +16,11 @@ function typeOf(schema) {
   return other ? typeOf(other) : 'any';
 }
 
-/** What the fields hold before anything is written. @param {any} schema @returns {Record<string, any>} */
+/**
+ * What the fields hold before anything is written.
+ * @param {any} schema
+ * @returns {Record<string, any>}
+ */
 export const blank = schema =>
   Object.fromEntries(
     Object.entries(schema?.properties ?? {}).map(([name, of]) => [
@@ -63,7 +68,8 @@ export function readForm(schema, fields) {
       try {
         value[name] = JSON.parse(raw);
       } catch {
-        // A list of words may be written with commas; anything else that is not JSON is text where text is allowed.
+        // A list of words may be written with commas; anything else that is not JSON is text where
+        // text is allowed.
         if (type === 'array' && (typeOf(of.items) === 'string' || !of.items))
           value[name] = String(raw)
             .split(',')
@@ -77,7 +83,10 @@ export function readForm(schema, fields) {
   return { value, wrong };
 }
 
-/** @param {{ schema: any, fields: Record<string, any>, wrong: Record<string, string>, onChange: (fields: Record<string, any>) => void }} props */
+/**
+ * @param {{ schema: any, fields: Record<string, any>, wrong: Record<string, string>, onChange:
+ *   (fields: Record<string, any>) => void }} props
+ */
 export function SchemaForm({ schema, fields, wrong, onChange }) {
   const properties = Object.entries(schema?.properties ?? {});
   if (!properties.length) return html`<p class="muted">This tool has no arguments.</p>`;

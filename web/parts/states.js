@@ -1,4 +1,5 @@
-// How loading, nothing and trouble look, and the hook that reads something from the server and says which of them holds.
+// How loading, nothing and trouble look, and the hook that reads something from the server and says
+// which of them holds.
 import { html, useEffect, useRef, useState } from '../html.js';
 import { asProblem, get } from '../api.js';
 import { Icon } from './icons.js';
@@ -7,8 +8,10 @@ import { Icon } from './icons.js';
  * Reads a path and again when it changes. What was read stays visible while it is read again.
  * @template T
  * @param {string | null} path null reads nothing
- * @param {{ every?: number, on?: unknown }} [options] `every` reads again after so many milliseconds while the page is visible
- * @returns {{ value: T | null, problem: import('../api.js').Problem | null, loading: boolean, reload: () => void, put: (value: T) => void }}
+ * @param {{ every?: number, on?: unknown }} [options] `every` reads again after so many
+ *   milliseconds while the page is visible
+ * @returns {{ value: T | null, problem: import('../api.js').Problem | null, loading: boolean,
+ *   reload: () => void, put: (value: T) => void }}
  */
 export function useRead(path, { every, on } = {}) {
   const [state, setState] = useState(
@@ -88,7 +91,15 @@ export function useModule(load) {
 /** @param {{ lines?: number, label?: string, kind?: string }} props */
 export const Skeleton = ({ lines = 4, label = 'Loading', kind = 'lines' }) =>
   html`<div class="skeleton ${kind}" role="status" aria-label=${label}>
-    ${Array.from({ length: lines }, (_, at) => html`<div key=${at} class="bone" style=${{ width: kind === 'lines' ? `${[92, 78, 86, 64, 72][at % 5]}%` : null }}></div>`)}
+    ${Array.from(
+      { length: lines },
+      (_, at) =>
+        html`<div
+          key=${at}
+          class="bone"
+          style=${{ width: kind === 'lines' ? `${[92, 78, 86, 64, 72][at % 5]}%` : null }}
+        ></div>`,
+    )}
   </div>`;
 
 /** @param {{ icon?: string, title: string, children?: any }} props */
@@ -145,12 +156,18 @@ function titleOf({ status, title }) {
  */
 export function Read({ read, lines, kind, children }) {
   if (read.value !== null)
-    return html`${read.problem && html`<${Trouble} problem=${read.problem} retry=${read.reload} />`}${children(read.value)}`;
+    return html`${
+      read.problem && html`<${Trouble} problem=${read.problem} retry=${read.reload} />`
+    }${children(read.value)}`;
   if (read.problem) return html`<${Trouble} problem=${read.problem} retry=${read.reload} />`;
   return html`<${Skeleton} lines=${lines} kind=${kind} />`;
 }
 
-/** A list that is read page by page. @param {string} path with its query @param {{ every?: number }} [options] */
+/**
+ * A list that is read page by page.
+ * @param {string} path with its query
+ * @param {{ every?: number }} [options]
+ */
 export function usePages(path, options) {
   const first = useRead(path, options);
   const [more, setMore] = useState(

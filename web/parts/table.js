@@ -1,8 +1,10 @@
-// A table that sorts and pages in the browser, with numbers and dates in the reader's locale and the raw values as CSV.
-import { html, useMemo, useState, classes } from '../html.js';
+// A table that sorts and pages in the browser, with numbers and dates in the reader's locale and
+// the raw values as CSV.
+import { html, useEffect, useMemo, useRef, useState, classes } from '../html.js';
 import * as format from '../format.js';
 import { Icon } from './icons.js';
-import { save } from './bits.js';
+import { fileTitle, save } from './bits.js';
+import { say } from './toast.js';
 
 const PAGE = 25;
 const DATE = /^\d{4}-\d\d-\d\d(T00:00:00(\.0+)?Z?)?$/;
@@ -12,7 +14,12 @@ const NAMING = /(^|[\s_.])(id|ids|year|zip|postcode|code|no|number|sku|isbn)$/i;
 
 /** @typedef {'number' | 'name' | 'month' | 'date' | 'moment' | 'text'} Kind */
 
-/** What a column holds, by its values. @param {string} column @param {Cell[]} values @returns {Kind} */
+/**
+ * What a column holds, by its values.
+ * @param {string} column
+ * @param {Cell[]} values
+ * @returns {Kind}
+ */
 function kindOf(column, values) {
   const there = values.filter(value => value !== null && value !== '');
   if (!there.length) return 'text';
@@ -26,7 +33,10 @@ function kindOf(column, values) {
   return 'text';
 }
 
-/** Whether numbers of a column show their decimals, so that they stand below each other. @param {Cell[]} values */
+/**
+ * Whether numbers of a column show their decimals, so that they stand below each other.
+ * @param {Cell[]} values
+ */
 const broken = values =>
   values.some(value => typeof value === 'number' && !Number.isInteger(value)) &&
   values.every(value => typeof value !== 'number' || value === 0 || Math.abs(value) >= 0.01);
@@ -42,6 +52,9 @@ export function cell(value, kind, decimals) {
   if (kind === 'moment') return format.time(value.replace(' ', 'T'));
   return value;
 }
+
+/** Text of the data keeps its own direction. @param {string} text @param {Kind} kind */
+const isolated = (text, kind) => (kind === 'text' ? html`<bdi>${text}</bdi>` : text);
 
 /** @param {string[]} columns @param {Cell[][]} rows */
 export function toCsv(columns, rows) {
@@ -70,7 +83,8 @@ function compare(a, b) {
 }
 
 /**
- * @param {{ title?: string, columns: string[], rows: Cell[][], truncated?: boolean, note?: string, file?: string, marked?: { column: string, rows: number[] }, plain?: boolean }} props
+ * @param {{ title?: string, columns: string[], rows: Cell[][], truncated?: boolean, note?: string,
+ *   file?: string, marked?: { column: string, rows: number[] }, plain?: boolean }} props
  */
 export function Table({ title, columns, rows, truncated, note, file, marked, plain }) {
   const [sort, setSort] = useState(/** @type {{ at: number, down: boolean } | null} */ (null));
@@ -107,21 +121,44 @@ export function Table({ title, columns, rows, truncated, note, file, marked, pla
     );
     setPage(0);
   };
-  return html`<figure class="table">
+  const figure = useRef(/** @type {any} */ (null));
+  useEffect(() => {
+    // A document of the answer holds every row, not only the page that is shown.
+    if (figure.current)
+      figure.current.tableRows = () =>
+        order.map(row =>
+          columns.map((_, at) => [cell(rows[row][at], kinds[at], decimals[at]), kinds[at] === 'number']),
+        );
+  });
+  const name = fileTitle(file || title || 'table');
+  const sheet = async () => {
+    try {
+      const { workbook } = await import('./xlsx.js');
+      save(`${name}.xlsx`, workbook([{ title: title || 'Table', columns, rows }]));
+    } catch {
+      say('The workbook could not be written.', true);
+    }
+  };
+  return html`<figure class="table" ref=${figure}>
     ${
       !plain &&
       html`<figcaption>
-        <span class="table-title">${title}</span
+        <span class="table-title" dir="auto">${title}</span
         ><span class="muted small">
           ${format.count(rows.length, 'row')}${truncated ? ', truncated' : ''}</span
         >
-        <button
-          class="quiet-button"
-          type="button"
-          onClick=${() => save(`${(file || title || 'table').replace(/[^\p{L}\p{N}]+/gu, '_')}.csv`, toCsv(columns, rows), 'text/csv')}
-        >
-          <${Icon} name="download" size=${15} />CSV
-        </button>
+        <span class="table-tools">
+          <button
+            class="quiet-button"
+            type="button"
+            onClick=${() => save(`${name}.csv`, toCsv(columns, rows), 'text/csv')}
+          >
+            <${Icon} name="download" size=${15} />CSV
+          </button>
+          <button class="quiet-button" type="button" onClick=${sheet}>
+            <${Icon} name="download" size=${15} />Excel
+          </button>
+        </span>
       </figcaption>`
     }
     <div class="table-scroll" tabindex="0" role="region" aria-label=${title || 'Table'}>
@@ -153,10 +190,14 @@ export function Table({ title, columns, rows, truncated, note, file, marked, pla
                   (column, at) =>
                     html`<td
                       key=${at}
-                      class=${classes(kinds[at] === 'number' && 'right', marked?.rows.includes(row) && marked.column === column && 'marked-cell')}
+                      class=${classes(
+                        kinds[at] === 'number' && 'right',
+                        ['date', 'month', 'moment'].includes(kinds[at]) && 'nowrap',
+                        marked?.rows.includes(row) && marked.column === column && 'marked-cell',
+                      )}
                       title=${typeof rows[row][at] === 'number' ? String(rows[row][at]) : null}
                     >
-                      ${cell(rows[row][at], kinds[at], decimals[at])}
+                      ${isolated(cell(rows[row][at], kinds[at], decimals[at]), kinds[at])}
                     </td>`,
                 )}
               </tr>`,
@@ -197,6 +238,10 @@ export function Table({ title, columns, rows, truncated, note, file, marked, pla
         </button>
       </div>`
     }
-    ${truncated || note ? html`<p class="small muted table-note">${note || 'The table has more rows than shown here.'}</p>` : null}
+    ${
+      truncated || note
+        ? html`<p class="small muted table-note">${note || 'The table has more rows than shown here.'}</p>`
+        : null
+    }
   </figure>`;
 }

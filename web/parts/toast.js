@@ -1,5 +1,5 @@
 // Short notices at the edge of the page, read out by screen readers.
-import { html } from '../html.js';
+import { html, useEffect, useRef } from '../html.js';
 import { Watched, useWatched } from '../store.js';
 import { asProblem } from '../api.js';
 
@@ -19,9 +19,22 @@ export const sayProblem = error => {
   say(problem.code ? `${problem.message} (${problem.code})` : problem.message, true);
 };
 
+/**
+ * Notices are a popover: it stands above a dialog that is open, and is raised again by each notice.
+ */
 export function Toasts() {
   const shown = useWatched(notices);
-  return html`<div class="toasts" role="status" aria-live="polite">
-    ${shown.map(notice => html`<div key=${notice.id} class="toast ${notice.bad ? 'bad' : ''}">${notice.text}</div>`)}
+  const box = useRef(/** @type {HTMLElement | null} */ (null));
+  const newest = shown.at(-1)?.id ?? 0;
+  useEffect(() => {
+    const element = box.current;
+    if (!element?.showPopover) return;
+    if (element.matches(':popover-open')) element.hidePopover();
+    if (newest) element.showPopover();
+  }, [newest]);
+  return html`<div class="toasts" popover="manual" ref=${box} role="status" aria-live="polite">
+    ${shown.map(
+      notice => html`<div key=${notice.id} class="toast ${notice.bad ? 'bad' : ''}">${notice.text}</div>`,
+    )}
   </div>`;
 }

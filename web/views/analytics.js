@@ -34,7 +34,8 @@ export default function Analytics() {
               title="Agents"
               rows=${value.agents ?? []}
             />`
-        : html`<${Empty} icon="analytics" title="No calls in this period"><p>Choose a longer period, or ask a question.</p></${Empty}>`}</${Read}>`;
+        : html`<${Empty} icon="analytics" title="No calls in this period"><p>Choose a longer period, or ask a
+          question.</p></${Empty}>`}</${Read}>`;
 }
 
 /** @param {{ value: any }} props */
@@ -103,7 +104,13 @@ function Part({ title, rows }) {
       <${Table}
         title=${`All ${title.toLowerCase()}`}
         columns=${['name', 'calls', 'success rate, %', 'mean, ms', 'p95, ms']}
-        rows=${rows.map(one => [one.name, one.calls, Math.round(one.success_rate * 1000) / 10, one.mean_ms, one.p95_ms])}
+        rows=${rows.map(one => [
+          one.name,
+          one.calls,
+          Math.round(one.success_rate * 1000) / 10,
+          one.mean_ms,
+          one.p95_ms,
+        ])}
       />
     </div>
   </section>`;

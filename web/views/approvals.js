@@ -27,13 +27,15 @@ export default function Approvals() {
   useEffect(() => {
     if (read.value) waiting.set(items.length);
   }, [read.value]);
-  return html`<${Head} title="Approvals" text="Calls and runs that wait for a decision. It applies only to what is shown." />
+  return html`<${Head} title="Approvals"
+    text="Calls and runs that wait for a decision. It applies only to what is shown." />
     <${Read} read=${read} lines=${2} kind="cards">${() =>
       items.length
         ? html`<ul class="approvals" aria-live="polite">
             ${items.map(one => html`<li key=${one.task}><${Card} one=${one} onDecided=${read.reload} /></li>`)}
           </ul>`
-        : html`<${Empty} icon="approvals" title="Nothing to decide"><p>Calls that need your approval appear here.</p></${Empty}>`}</${Read}>`;
+        : html`<${Empty} icon="approvals" title="Nothing to decide"><p>Calls that need your approval appear
+          here.</p></${Empty}>`}</${Read}>`;
 }
 
 /** @param {{ one: Approval, onDecided: () => void }} props */
@@ -98,7 +100,11 @@ function Card({ one, onDecided }) {
                 return html`<tr key=${name}>
                   <th scope="row">${format.words(name)}</th>
                   <td>
-                    ${typeof value === 'object' && value !== null ? html`<${Json} value=${value} />` : html`<span class="pre">${String(value)}</span>`}
+                    ${
+                      typeof value === 'object' && value !== null
+                        ? html`<${Json} value=${value} />`
+                        : html`<span class="pre">${String(value)}</span>`
+                    }
                   </td>
                   <td>${origin && html`<span class="tag ${tone}" title=${title}>${label}</span>`}</td>
                 </tr>`;
@@ -120,7 +126,17 @@ function Card({ one, onDecided }) {
           <${Icon} name="tick" size=${16} />Approve
         </button>
         <button class="button" type="button" disabled=${busy || !may} onClick=${reject}>Reject</button>
-        ${one.is_run && html`<button class="button" type="button" disabled=${busy || !may} onClick=${() => setChanging(true)}>Modify…</button>`}
+        ${
+          one.is_run &&
+          html`<button
+            class="button"
+            type="button"
+            disabled=${busy || !may}
+            onClick=${() => setChanging(true)}
+          >
+            Modify…
+          </button>`
+        }
       </div>
       <span class="small muted approval-foot"
         >${!may && 'You do not have the right to decide. '}<a href=${`#/tasks/${one.task}`}>Open the task</a>
@@ -129,11 +145,21 @@ function Card({ one, onDecided }) {
         ></span
       >
     </footer>
-    ${changing && html`<${Change} one=${one} busy=${busy} onClose=${() => setChanging(false)} onSend=${(/** @type {any} */ body) => decide({ decision: 'modify', ...body }, 'Sent')} />`}
+    ${
+      changing &&
+      html`<${Change}
+        one=${one}
+        busy=${busy}
+        onClose=${() => setChanging(false)}
+        onSend=${(/** @type {any} */ body) => decide({ decision: 'modify', ...body }, 'Sent')}
+      />`
+    }
   </article>`;
 }
 
-/** @param {{ one: Approval, busy: boolean, onClose: () => void, onSend: (body: any) => void }} props */
+/**
+ * @param {{ one: Approval, busy: boolean, onClose: () => void, onSend: (body: any) => void }} props
+ */
 function Change({ one, busy, onClose, onSend }) {
   const [message, setMessage] = useState('');
   const [updates, setUpdates] = useState('');
@@ -158,12 +184,16 @@ function Change({ one, busy, onClose, onSend }) {
       ...(read !== undefined && { updates: read }),
     });
   };
-  return html`<${Dialog} title="Continue with changes" onClose=${onClose}><form onSubmit=${submit}><p class="muted">The run <code>
+  return html`<${Dialog} title="Continue with changes" onClose=${onClose}><form onSubmit=${submit}><p
+    class="muted">The run <code>
     ${one.tool}</code> continues with your input.</p>
     <label class="field"><span>Message</span>
-      <textarea rows="3" value=${message} onInput=${(/** @type {any} */ event) => setMessage(event.target.value)}></textarea></label>
+      <textarea rows="3" value=${message} onInput=${(/** @type {any} */ event) =>
+        setMessage(event.target.value)}></textarea></label>
     <label class="field"><span>Values to change, as JSON</span>
-      <textarea rows="5" class="mono" value=${updates} placeholder='{ "draft": "…" }' onInput=${(/** @type {any} */ event) => setUpdates(event.target.value)}></textarea></label>
+      <textarea rows="5" class="mono" value=${updates} placeholder='{ "draft": "…" }' onInput=${(
+        /** @type {any} */ event,
+      ) => setUpdates(event.target.value)}></textarea></label>
     ${wrong && html`<p class="bad-text small" role="alert">${wrong}</p>`}
     <div class="actions end"><button class="button" type="button" onClick=${onClose}>Cancel</button>
       <button class="button primary" type="submit" disabled=${busy}>Send</button></div></form></${Dialog}>`;

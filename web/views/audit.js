@@ -1,4 +1,5 @@
-// Audit: the head of the journal, verifying it on the server and in the browser, and looking at chains.
+// Audit: the head of the journal, verifying it on the server and in the browser, and looking at
+// chains.
 import { html, useEffect, useState } from '../html.js';
 import { asProblem, get, getExport, part, post, url } from '../api.js';
 import { go } from '../router.js';
@@ -34,8 +35,10 @@ function Overview() {
     }
     setBusy(false);
   };
-  return html`<${Head} title="Audit" text="Every action is an entry in the journal. Changes of the journal are detected.">
-    <button class="button primary" type="button" disabled=${busy} onClick=${verify}><${Icon} name="audit" size=${16} />
+  return html`<${Head} title="Audit"
+    text="Every action is an entry in the journal. Changes of the journal are detected.">
+    <button class="button primary" type="button" disabled=${busy} onClick=${verify}><${Icon} name="audit"
+      size=${16} />
     ${busy ? 'Verifying…' : 'Verify the journal'}</button></${Head}>
     <div aria-live="polite">${
       found &&
@@ -81,8 +84,11 @@ function Overview() {
         if (id.trim()) go(`/audit/${id.trim()}`);
       }}>
       <label class="hidden" for="chain-id">Id of a task or a conversation</label>
-      <input id="chain-id" placeholder="Id of a task or a conversation" value=${id} onInput=${(/** @type {any} */ event) => setId(event.target.value)} />
-      <button class="button" type="submit">Open</button><a class="button" href=${`#/audit/${SYSTEM_CHAIN}`}>System chain</a></form>
+      <input id="chain-id" placeholder="Id of a task or a conversation" value=${id} onInput=${(
+        /** @type {any} */ event,
+      ) => setId(event.target.value)} />
+      <button class="button" type="submit">Open</button><a class="button"
+        href=${`#/audit/${SYSTEM_CHAIN}`}>System chain</a></form>
       <${Read} read=${recent} lines=${4} kind="rows">${(/** @type {any} */ value) =>
         value.items.length
           ? html`<ul class="rows">
@@ -104,7 +110,11 @@ function Overview() {
 
 /** @typedef {{ text: string, state: 'busy' | 'good' | 'bad' | 'skipped' }} Check */
 
-/** Whether this browser saw this key before; the first sight is remembered. @param {string} vkey @returns {Check} */
+/**
+ * Whether this browser saw this key before; the first sight is remembered.
+ * @param {string} vkey
+ * @returns {Check}
+ */
 function known(vkey) {
   try {
     const before = JSON.parse(localStorage.getItem('steward.key') ?? 'null');
@@ -116,7 +126,9 @@ function known(vkey) {
       ? { state: 'good', text: `The key is the one that this browser stored on ${format.time(before.at)}.` }
       : {
           state: 'bad',
-          text: `The key differs from the one that this browser stored on ${format.time(before.at)}. Ask your administrator why it changed.`,
+          text:
+            `The key differs from the one that this browser stored on ${format.time(before.at)}. ` +
+            'Ask your administrator why it changed.',
         };
   } catch {
     return {
@@ -185,7 +197,10 @@ function Chain({ chain }) {
       await verifyInclusion(proof.digest, proof.index, proof.size, proof.inclusion, note.root);
       add({
         state: 'good',
-        text: `A Merkle proof links the last entry to the signed head over ${format.count(note.size, 'entry', 'entries')}. Each entry covers its predecessor, so the head covers the whole chain.`,
+        text:
+          'A Merkle proof links the last entry to the signed head over ' +
+          `${format.count(note.size, 'entry', 'entries')}. ` +
+          'Each entry covers its predecessor, so the head covers the whole chain.',
       });
       add(
         note.signed
@@ -220,7 +235,9 @@ function Chain({ chain }) {
   }, []);
   const passed =
     checks.length > 1 && checks.every(check => check.state === 'good' || check.state === 'skipped') && !busy;
-  return html`<${Head} title=${chain === SYSTEM_CHAIN ? 'System chain' : 'Journal chain'} back=${{ to: '/audit', label: 'Audit' }} text=${html`<code class="break">${chain}</code>`}>
+  return html`<${Head} title=${
+    chain === SYSTEM_CHAIN ? 'System chain' : 'Journal chain'
+  } back=${{ to: '/audit', label: 'Audit' }} text=${html`<code class="break">${chain}</code>`}>
       <button class="button primary" type="button" disabled=${busy} onClick=${verify}>
         <${Icon} name="audit" size=${16} />Verify in this browser</button>
         <a class="button" href=${url(`/audit/chains/${part(chain)}/export`)} download=${`${chain}.jsonl`}>
@@ -234,7 +251,14 @@ function Chain({ chain }) {
             (check, at) =>
               html`<li key=${at} class=${check.state}>
                 <span class="step-mark">
-                  ${check.state === 'busy' ? html`<span class="spinner"></span>` : html`<${Icon} name=${check.state === 'good' ? 'tick' : check.state === 'bad' ? 'cross' : 'warn'} size=${15} />`}</span
+                  ${
+                    check.state === 'busy'
+                      ? html`<span class="spinner"></span>`
+                      : html`<${Icon}
+                          name=${check.state === 'good' ? 'tick' : check.state === 'bad' ? 'cross' : 'warn'}
+                          size=${15}
+                        />`
+                  }</span
                 >
                 <span>${check.text}</span>
               </li>`,
@@ -251,8 +275,7 @@ function Chain({ chain }) {
               <${Icon} name="download" size=${15} />Head of the chain
             </button>
             <span class="small muted"
-              >Save it beside the export. <code>steward audit verify</code> then checks both on any
-              machine.</span
+              >Save it beside the export: both together can be checked on any machine.</span
             >
           </div>`
         }

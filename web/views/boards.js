@@ -38,7 +38,8 @@ async function make() {
 function BoardList() {
   const pages = usePages('/boards?limit=50');
   return html`<${Head} title="Boards" text="Answers side by side. Each viewer sees the rows that they may read.">
-      <button class="button primary" type="button" onClick=${make}><${Icon} name="plus" size=${16} />New board</button></${Head}>
+      <button class="button primary" type="button" onClick=${make}><${Icon} name="plus"
+        size=${16} />New board</button></${Head}>
     <${Read} read=${pages} lines=${4} kind="rows">${() =>
       pages.items.length
         ? html`<ul class="rows">
@@ -58,7 +59,8 @@ function BoardList() {
               )}
             </ul>
             <${More} pages=${pages} />`
-        : html`<${Empty} icon="board" title="No boards yet"><p>Make one, then choose <strong>Pin</strong> below an answer.</p></${Empty}>`}</${Read}>`;
+        : html`<${Empty} icon="board" title="No boards yet"><p>Make one, then choose <strong>Pin</strong> below
+          an answer.</p></${Empty}>`}</${Read}>`;
 }
 
 /** @param {{ id: string, route: import('../router.js').Route }} props */
@@ -128,9 +130,15 @@ function BoardPage({ id, route }) {
   };
   const tile = board.tiles.find(one => one.id === edited);
   return html`<${Head} back=${{ to: '/boards', label: 'Boards' }} title=${board.name}
-      text=${html`As of <${Time} at=${view.as_of} />${own ? '' : `, by ${board.user_id}`}${board.is_shared ? ', shared' : ''}`}>
-      <button class="button" type="button" disabled=${busy || read.loading} onClick=${refresh}><${Icon} name="refresh" size=${16} />Refresh</button>
-      <a class="button" href=${url(withQuery(`/boards/${part(id)}/export`, { filters: chosen }))} download><${Icon} name="download" size=${16} />Export</a>
+      text=${html`As of
+        <${Time}
+          at=${view.as_of}
+        />${own ? '' : `, by ${board.user_id}`}${board.is_shared ? ', shared' : ''}`}>
+      <button class="button" type="button" disabled=${busy || read.loading} onClick=${refresh}><${Icon}
+        name="refresh" size=${16} />Refresh</button>
+      <a class="button" href=${url(
+        withQuery(`/boards/${part(id)}/export`, { filters: chosen }),
+      )} download><${Icon} name="download" size=${16} />Export</a>
       ${
         own &&
         html`<details class="menu">
@@ -144,11 +152,20 @@ function BoardPage({ id, route }) {
             </button>
             <button
               type="button"
-              onClick=${() => change({ is_shared: !board.is_shared }, board.is_shared ? 'No longer shared' : 'Shared with everybody here')}
+              onClick=${() =>
+                change(
+                  { is_shared: !board.is_shared },
+                  board.is_shared ? 'No longer shared' : 'Shared with everybody here',
+                )}
             >
               <${Icon} name="out" size=${16} />${board.is_shared ? 'Stop sharing' : 'Share'}
             </button>
-            ${may('admin') && html`<button type="button" onClick=${() => setAdding('link')}><${Icon} name="link" size=${16} />Links</button>`}
+            ${
+              may('admin') &&
+              html`<button type="button" onClick=${() => setAdding('link')}>
+                <${Icon} name="link" size=${16} />Links
+              </button>`
+            }
             <button type="button" onClick=${drop}><${Icon} name="trash" size=${16} />Remove</button>
           </div>
         </details>`
@@ -167,7 +184,15 @@ function BoardPage({ id, route }) {
               key=${filter.column}
               filter=${filter}
               onChoose=${choose}
-              onRemove=${own ? () => change({ filters: board.filters.filter(one => one.column !== filter.column) }, 'Filter removed') : null}
+              onRemove=${
+                own
+                  ? () =>
+                      change(
+                        { filters: board.filters.filter(one => one.column !== filter.column) },
+                        'Filter removed',
+                      )
+                  : null
+              }
             />`,
         )}
       </form>`
@@ -189,7 +214,8 @@ function BoardPage({ id, route }) {
                 />`,
             )}
           </div>`
-        : html`<${Empty} icon="board" title="Nothing is pinned yet"><p>Ask a question, then choose <strong>Pin</strong> below the answer.</p></${Empty}>`
+        : html`<${Empty} icon="board" title="Nothing is pinned yet"><p>Ask a question, then
+          choose <strong>Pin</strong> below the answer.</p></${Empty}>`
     }
     ${
       tile &&
@@ -264,7 +290,10 @@ const columnsOf = view => [
   ),
 ];
 
-/** @param {{ filter: FilterChoices, onChoose: (filter: BoardFilter) => void, onRemove: (() => void) | null }} props */
+/**
+ * @param {{ filter: FilterChoices, onChoose: (filter: BoardFilter) => void, onRemove: (() => void)
+ *   | null }} props
+ */
 function Filter({ filter, onChoose, onRemove }) {
   const { column, values, options, kind, range } = filter;
   const id = `filter-${column.replace(/\W+/g, '-')}`;
@@ -299,11 +328,24 @@ function Filter({ filter, onChoose, onRemove }) {
             </select>
           </div>`
     }
-    ${onRemove && html`<button class="icon-button" type="button" aria-label=${`Remove the filter ${format.words(column)}`} onClick=${onRemove}><${Icon} name="close" size=${15} /></button>`}
+    ${
+      onRemove &&
+      html`<button
+        class="icon-button"
+        type="button"
+        aria-label=${`Remove the filter ${format.words(column)}`}
+        onClick=${onRemove}
+      >
+        <${Icon} name="close" size=${15} />
+      </button>`
+    }
   </div>`;
 }
 
-/** @param {{ tile: TileRows, origin?: string | null, own: boolean, first: boolean, last: boolean, onEdit: () => void, onMove: (by: number) => void }} props */
+/**
+ * @param {{ tile: TileRows, origin?: string | null, own: boolean, first: boolean, last: boolean,
+ *   onEdit: () => void, onMove: (by: number) => void }} props
+ */
 function Tile({ tile, origin, own, first, last, onEdit, onMove }) {
   const columns = useMemo(() => tile.columns.map(column => column.name), [tile]);
   const name = tile.title || 'Text';
@@ -320,7 +362,12 @@ function Tile({ tile, origin, own, first, last, onEdit, onMove }) {
         ? html`<p class="note warn">
             <${Icon} name="warn" size=${16} /><span
               >${tile.status === 'refused' ? 'You may not see this. ' : ''}${tile.error}
-              ${tile.error_code && html` <a href=${`/page/errors/${tile.error_code}`} target="_blank" rel="noopener"><code>${tile.error_code}</code></a>`}</span
+              ${
+                tile.error_code &&
+                html` <a href=${`/page/errors/${tile.error_code}`} target="_blank" rel="noopener"
+                  ><code>${tile.error_code}</code></a
+                >`
+              }</span
             >
           </p>`
         : tile.view === 'number'
@@ -358,7 +405,10 @@ function Tile({ tile, origin, own, first, last, onEdit, onMove }) {
       }
     </header>
     ${body}
-    ${tile.not_filtered_by.length > 0 && html`<p class="small muted">Not filtered by ${tile.not_filtered_by.map(format.words).join(', ')}.</p>`}
+    ${
+      tile.not_filtered_by.length > 0 &&
+      html`<p class="small muted">Not filtered by ${tile.not_filtered_by.map(format.words).join(', ')}.</p>`
+    }
     ${
       tile.text === null &&
       tile.status === 'ready' &&
@@ -391,7 +441,10 @@ const WIDTHS = [
   ['wide', 'The whole row'],
 ];
 
-/** @param {{ board: string, tile: BoardTile, ran?: string | null, onClose: (changed: boolean) => void }} props */
+/**
+ * @param {{ board: string, tile: BoardTile, ran?: string | null, onClose: (changed: boolean) =>
+ *   void }} props
+ */
 function EditTile({ board, tile, ran, onClose }) {
   const answer = tile.content.answer;
   const [form, setForm] = useState({
@@ -449,7 +502,8 @@ function EditTile({ board, tile, ran, onClose }) {
     >`;
   return html`<${Dialog} title="Edit the tile" wide onClose=${() => onClose(false)}><form onSubmit=${save}>
     ${problem && html`<${Trouble} problem=${problem} />`}
-    <label class="field"><span>Title</span><input value=${form.title} maxlength="200" onInput=${on('title')} /></label>
+    <label class="field"><span>Title</span><input value=${form.title} maxlength="200" onInput=${on('title')} />
+      </label>
     ${
       answer
         ? html`<label class="field"
@@ -466,14 +520,23 @@ function EditTile({ board, tile, ran, onClose }) {
                 placeholder="Leave this empty to run what the question is read as"
               ></textarea>
             </label>
-            ${ran && !form.sql && html`<button class="quiet-button" type="button" onClick=${() => setForm({ ...form, sql: ran })}>Start from what ran</button>`}`
+            ${
+              ran &&
+              !form.sql &&
+              html`<button class="quiet-button" type="button" onClick=${() => setForm({ ...form, sql: ran })}>
+                Start from what ran
+              </button>`
+            }`
         : html`<label class="field"
             ><span>Text</span><textarea rows="6" value=${form.text} onInput=${on('text')}></textarea>
           </label>`
     }
     <div class="field-pair">${answer && select('view', 'Shown as', VIEWS)}${select('width', 'Width', WIDTHS)}</div>
-    <div class="actions end"><button class="button" type="button" onClick=${drop}><${Icon} name="trash" size=${15} />Take off</button>
-      <button class="button primary" type="submit" disabled=${busy}>${busy ? 'Running…' : 'Save and run'}</button></div></form></${Dialog}>`;
+    <div class="actions end"><button class="button" type="button" onClick=${drop}><${Icon} name="trash"
+      size=${15} />Take off</button>
+      <button class="button primary" type="submit" disabled=${busy}>${
+        busy ? 'Running…' : 'Save and run'
+      }</button></div></form></${Dialog}>`;
 }
 
 /** @param {{ board: string, onClose: (changed: boolean) => void }} props */
@@ -489,8 +552,12 @@ function AddText({ board, onClose }) {
     }
   };
   return html`<${Dialog} title="Add text" onClose=${() => onClose(false)}><form onSubmit=${save}>
-    <label class="field"><span>Title</span><input value=${form.title} maxlength="200" onInput=${(/** @type {any} */ event) => setForm({ ...form, title: event.target.value })} /></label>
-    <label class="field"><span>Text</span><textarea rows="5" required value=${form.text} onInput=${(/** @type {any} */ event) => setForm({ ...form, text: event.target.value })}></textarea></label>
+    <label class="field"><span>Title</span><input value=${form.title} maxlength="200" onInput=${(
+      /** @type {any} */ event,
+    ) => setForm({ ...form, title: event.target.value })} /></label>
+    <label class="field"><span>Text</span><textarea rows="5" required value=${form.text} onInput=${(
+      /** @type {any} */ event,
+    ) => setForm({ ...form, text: event.target.value })}></textarea></label>
     <div class="actions end"><button class="button primary" type="submit">Add</button></div></form></${Dialog}>`;
 }
 
@@ -502,9 +569,12 @@ function AddFilter({ columns, onClose }) {
       event.preventDefault();
       if (column.trim()) onClose(column.trim());
     }}>
-    <label class="field"><span>Column</span><input required list="filter-columns" value=${column} onInput=${(/** @type {any} */ event) => setColumn(event.target.value)} /></label>
+    <label class="field"><span>Column</span><input required list="filter-columns" value=${column} onInput=${(
+      /** @type {any} */ event,
+    ) => setColumn(event.target.value)} /></label>
     <datalist id="filter-columns">${columns.map(name => html`<option value=${name}></option>`)}</datalist>
-    <p class="small muted">It counts for every table with this column, and for tables whose rows belong to such a row. <code>sales.state</code> names the column of one table.</p>
+    <p class="small muted">It counts for every table with this column, and for tables whose rows belong to
+      such a row. <code>sales.state</code> names the column of one table.</p>
     <div class="actions end"><button class="button primary" type="submit">Add</button></div></form></${Dialog}>`;
 }
 
@@ -534,8 +604,12 @@ function Links({ board, onClose }) {
   };
   return html`<${Dialog} title="Links without a sign-in" wide onClose=${onClose}>
     <p>Whoever has the link sees what its viewer may see at that moment, until it expires.</p>
-    <form class="field-pair" onSubmit=${add}><label class="field"><span>Hours</span><input type="number" min="1" max="2160" required value=${form.hours} onInput=${(/** @type {any} */ event) => setForm({ ...form, hours: event.target.value })} /></label>
-      <label class="field"><span>Viewer</span><input required value=${form.viewer} onInput=${(/** @type {any} */ event) => setForm({ ...form, viewer: event.target.value })} /></label>
+    <form class="field-pair" onSubmit=${add}><label class="field"><span>Hours</span><input type="number" min="1"
+      max="2160" required value=${form.hours} onInput=${(/** @type {any} */ event) =>
+        setForm({ ...form, hours: event.target.value })} /></label>
+      <label class="field"><span>Viewer</span><input required value=${form.viewer} onInput=${(
+        /** @type {any} */ event,
+      ) => setForm({ ...form, viewer: event.target.value })} /></label>
       <button class="button primary" type="submit">Make a link</button></form>
     ${
       address &&

@@ -61,7 +61,9 @@ export default function Schedules() {
                       ><span class="row-title">${one.name}</span>
                       <span class="small muted"
                         >${one.cadence}
-                        (${one.zone})${one.next_at ? html`, next <${Time} at=${one.next_at} relative />` : ', paused'}</span
+                        (${one.zone})${
+                          one.next_at ? html`, next <${Time} at=${one.next_at} relative />` : ', paused'
+                        }</span
                       ></span
                     >
                     <span class="row-side"
@@ -82,7 +84,8 @@ export default function Schedules() {
               )}
             </ul>
             <${More} pages=${pages} />`
-        : html`<${Empty} icon="tasks" title="No schedules yet"><p>Make one with <code>steward schedule add</code>.</p></${Empty}>`}</${Read}>
+        : html`<${Empty} icon="tasks" title="No schedules yet"><p>The
+          operator of this server sets up schedules. They then appear here.</p></${Empty}>`}</${Read}>
     <section><h2>Alerts</h2><${Read} read=${alerts} lines=${3} kind="rows">${() =>
       alerts.items.length
         ? html`<ul class="rows">
@@ -92,11 +95,20 @@ export default function Schedules() {
                   <span class="row-main"
                     ><span class="row-title">${one.name}</span>
                     <span class="small muted"
-                      >${STATES[one.status] ?? one.status}${one.since ? html` since <${Time} at=${one.since} relative />` : ''}
-                      ${one.last_value !== null && one.last_value !== undefined ? `, last value ${one.last_value}` : ''}</span
+                      >${STATES[one.status] ?? one.status}${
+                        one.since ? html` since <${Time} at=${one.since} relative />` : ''
+                      }
+                      ${(one.last_value ?? null) !== null ? `, last value ${one.last_value}` : ''}</span
                     ></span
                   >
-                  ${one.status === 'standing' && html`<span class="row-side"><button class="button" type="button" onClick=${() => acknowledge(one)}>Acknowledge</button></span>`}
+                  ${
+                    one.status === 'standing' &&
+                    html`<span class="row-side"
+                      ><button class="button" type="button" onClick=${() => acknowledge(one)}>
+                        Acknowledge
+                      </button></span
+                    >`
+                  }
                 </li>`,
             )}
           </ul>`

@@ -3,24 +3,60 @@ import { html, useState } from '../html.js';
 import { part, post, remove } from '../api.js';
 import { chooseTheme, chosenTheme, may, me, theme, useWatched } from '../store.js';
 import { Icon } from '../parts/icons.js';
-import { Read, useRead } from '../parts/states.js';
+import { Read, useModule, useRead } from '../parts/states.js';
 import { Copy, Head, Time } from '../parts/bits.js';
 import { Dialog, confirm } from '../parts/dialog.js';
 import { say, sayProblem } from '../parts/toast.js';
 
 /** @type {Record<string, string>} */
 const WAYS = {
-  loopback: 'loopback, without a login',
-  key: 'an API key',
+  loopback: 'this machine, without a login',
+  key: 'an access key',
   session: 'a session',
   token: 'a token',
 };
 
-export default function Settings() {
+/** @type {[string, string, boolean][]} tabs: name, label, for administrators only */
+const TABS = [
+  ['', 'You', false],
+  ['users', 'Users and roles', true],
+  ['keys', 'Keys', true],
+  ['connections', 'Connections', true],
+  ['models', 'Models', true],
+  ['configuration', 'Configuration', true],
+];
+
+/** @param {{ route: import('../router.js').Route }} props */
+export default function Settings({ route }) {
+  const tab = route.path[1] ?? '';
+  const access = useModule(() => import('./admin-access.js'));
+  const connections = useModule(() => import('./admin-connections.js'));
+  const tabs = TABS.filter(([, , admins]) => !admins || may('admin'));
+  return html`<${Head} title="Settings" /> ${
+      tabs.length > 1 &&
+      html`<nav class="tabs" aria-label="Settings">
+        ${tabs.map(
+          ([name, label]) =>
+            html`<a
+              key=${name}
+              href=${`#/settings${name && `/${name}`}`}
+              aria-current=${tab === name ? 'page' : null}
+              >${label}</a
+            >`,
+        )}
+      </nav>`
+    }
+    ${tab === '' && html`<${You} />`} ${tab === 'users' && access.module && html`<${access.module.Access} />`}
+    ${tab === 'keys' && html`<${Keys} />`}
+    ${tab === 'connections' && connections.module && html`<${connections.module.Connections} />`}
+    ${tab === 'models' && html`<${Models} />`} ${tab === 'configuration' && html`<${Configuration} />`}`;
+}
+
+/** Who you are, and how the page looks. */
+function You() {
   const who = /** @type {Me} */ (useWatched(me));
   useWatched(theme);
   const [, again] = useState(0);
-  const read = useRead(may('admin') ? '/settings' : null);
   const out = async () => {
     try {
       await remove('/session');
@@ -29,8 +65,7 @@ export default function Settings() {
       sayProblem(error);
     }
   };
-  return html`<${Head} title="Settings" />
-    <section class="block">
+  return html`<section class="block">
       <h2>Account</h2>
       <div class="card padded">
         <dl class="facts inside">
@@ -99,12 +134,45 @@ export default function Settings() {
           }
         </fieldset>
       </div>
-    </section>
-    ${
-      may('admin') &&
-      html`<${Keys} />
-    <section class="block"><h2>Configuration</h2>
-      <p class="muted small">Secrets are hidden. To change a value, edit the files in the home folder and restart Steward.</p>
+    </section>`;
+}
+
+function Models() {
+  const read = useRead('/settings');
+  const value = /** @type {any} */ (read.value);
+  const models = Object.entries(value?.settings?.models ?? {});
+  return html`<section class="block"><h2>Models</h2>
+    <${Read} read=${read} lines=${3} kind="rows">${() =>
+      models.length
+        ? html`<ul class="rows">
+            ${models.map(
+              ([name, one]) =>
+                html`<li key=${name} class="row still">
+                  <${Icon} name="spark" />
+                  <span class="row-main"
+                    ><span class="row-title">${name}</span>
+                    <span class="small muted"
+                      >${
+                        typeof one === 'object'
+                          ? flat(one)
+                              .map(([field, shown]) => `${field}: ${shown}`)
+                              .join(' · ')
+                          : String(one)
+                      }</span
+                    ></span
+                  >
+                </li>`,
+            )}
+          </ul>`
+        : html`<p class="muted">
+            No model is set up. Questions about data and tools are answered without one.
+          </p>`}</${Read}></section>`;
+}
+
+function Configuration() {
+  const read = useRead('/settings');
+  return html`<section class="block"><h2>Configuration</h2>
+      <p class="muted small">Secrets are hidden. The operator of this server changes these values.</p>
       <${Read} read=${read} lines=${6}>${(/** @type {any} */ value) =>
         html`<div class="card">
           <div class="table-scroll" tabindex="0" role="region" aria-label="Settings">
@@ -131,8 +199,7 @@ export default function Settings() {
               </tbody>
             </table>
           </div>
-        </div>`}</${Read}></section>`
-    }`;
+        </div>`}</${Read}></section>`;
 }
 
 /** @param {any} value @param {string} [under] @returns {[string, any][]} */
@@ -172,27 +239,9 @@ function Keys() {
       sayProblem(error);
     }
   };
-  return html`${
-    people.length > 0 &&
-    html`<section class="block">
-      <h2>Users</h2>
-      <ul class="rows">
-        ${people.map(
-          one =>
-            html`<li key=${one.user} class="row still">
-              <span class="avatar" aria-hidden="true">
-                ${(one.name || one.user).slice(0, 1).toUpperCase()}</span
-              ><span class="row-main"
-                ><span class="row-title">${one.name || one.user}</span>
-                <span class="small muted">${[one.user, ...(one.roles ?? [])].join(' · ')}</span></span
-              >
-              ${one.disabled ? html`<span class="tag bad">disabled</span>` : null}
-            </li>`,
-        )}
-      </ul>
-    </section>`
-  }
-    <section class="block"><div class="block-head"><h2>API keys</h2><button class="button small" type="button" onClick=${() => setMaking(true)}>
+  return html`<section class="block"><div class="block-head"><h2>Access keys</h2><button class="button small"
+    type="button"
+      onClick=${() => setMaking(true)}>
       <${Icon} name="plus" size=${15} />New key</button></div>
     <${Read} read=${read} lines=${2} kind="rows">${(/** @type {any} */ value) =>
       value.items.length
@@ -206,10 +255,18 @@ function Keys() {
                     ><span class="small muted">
                       ${one.user} · created
                       <${Time} at=${one.created_at} relative />
-                      ${one.expires_at ? html` · until <${Time} at=${one.expires_at} />` : null}${one.scopes?.length ? ` · ${one.scopes.join(', ')}` : ''}</span
+                      ${
+                        one.expires_at ? html` · until <${Time} at=${one.expires_at} />` : null
+                      }${one.scopes?.length ? ` · ${one.scopes.join(', ')}` : ''}</span
                     ></span
                   >
-                  ${one.revoked_at ? html`<span class="tag bad">revoked</span>` : html`<button class="button small" type="button" onClick=${() => revoke(one)}>Revoke<span class="hidden"> ${one.name}</span></button>`}
+                  ${
+                    one.revoked_at
+                      ? html`<span class="tag bad">revoked</span>`
+                      : html`<button class="button small" type="button" onClick=${() => revoke(one)}>
+                          Revoke<span class="hidden"> ${one.name}</span>
+                        </button>`
+                  }
                 </li>`,
             )}
           </ul>`
@@ -290,7 +347,10 @@ function NewKey({ people, onClose }) {
                     <input
                       type="checkbox"
                       checked=${scopes.includes(one)}
-                      onChange=${(/** @type {any} */ event) => setScopes(event.target.checked ? [...scopes, one] : scopes.filter(other => other !== one))}
+                      onChange=${(/** @type {any} */ event) =>
+                        setScopes(
+                          event.target.checked ? [...scopes, one] : scopes.filter(other => other !== one),
+                        )}
                     />
                     ${one}</label
                   >`,

@@ -1,6 +1,6 @@
-// The sign-in page: one field for an API key.
-import { html, useState } from '../html.js';
-import { asProblem, signIn } from '../api.js';
+// The sign-in page: a provider when there is one, and one field for an access key.
+import { html, useEffect, useState } from '../html.js';
+import { asProblem, get, signIn } from '../api.js';
 import { Icon } from '../parts/icons.js';
 
 /** @param {{ onDone: () => void }} props */
@@ -8,10 +8,17 @@ export function SignIn({ onDone }) {
   const [key, setKey] = useState('');
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState('');
+  const [provider, setProvider] = useState('');
+  useEffect(() => {
+    get('/session').then(
+      found => setProvider(found.provider ?? ''),
+      () => {},
+    );
+  }, []);
   const submit = async (/** @type {Event} */ event) => {
     event.preventDefault();
     if (!key.trim()) {
-      setProblem('Enter your API key.');
+      setProblem('Enter your access key.');
       return;
     }
     setBusy(true);
@@ -21,7 +28,7 @@ export function SignIn({ onDone }) {
       onDone();
     } catch (error) {
       const { status, message } = asProblem(error);
-      setProblem(status === 401 || status === 403 ? 'This API key is invalid or expired.' : message);
+      setProblem(status === 401 || status === 403 ? 'This access key is invalid or expired.' : message);
     }
     setBusy(false);
   };
@@ -29,8 +36,13 @@ export function SignIn({ onDone }) {
     <form onSubmit=${submit}>
       <span class="mark"><${Icon} name="tick" size=${26} /></span>
       <h1>Sign in to Steward</h1>
+      ${
+        provider &&
+        html`<a class="button primary full" href="/sign-in">Sign in with <bdi>${provider}</bdi></a>
+          <p class="or">or</p>`
+      }
       <label class="field"
-        ><span>API key</span>
+        ><span>Access key</span>
         <input
           type="password"
           name="key"
@@ -42,7 +54,7 @@ export function SignIn({ onDone }) {
           onInput=${(/** @type {any} */ event) => setKey(event.target.value)}
       /></label>
       ${problem && html`<p class="bad-text" role="alert">${problem}</p>`}
-      <button class="button primary full" type="submit" disabled=${busy}>
+      <button class="button ${provider ? '' : 'primary'} full" type="submit" disabled=${busy}>
         ${busy ? 'Signing in…' : 'Sign in'}
       </button>
       <p class="small muted" id="key-help">

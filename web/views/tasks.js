@@ -1,17 +1,17 @@
 // Tasks: what was done and is being done, and starting a workflow.
 import { html, useEffect, useState } from '../html.js';
-import { postWhole, part, withQuery } from '../api.js';
+import { part, post, postWhole, withQuery } from '../api.js';
 import { go, replace } from '../router.js';
 import { may } from '../store.js';
 import { Icon } from '../parts/icons.js';
 import { Empty, More, Read, Skeleton, Trouble, usePages, useRead } from '../parts/states.js';
 import { Head, Status, Time, listKeys } from '../parts/bits.js';
-import { Dialog } from '../parts/dialog.js';
+import { Dialog, confirm } from '../parts/dialog.js';
 import { GraphView } from '../parts/graph.js';
 import { SchemaForm, blank, readForm } from '../parts/schema-form.js';
-import { sayProblem } from '../parts/toast.js';
+import { say, sayProblem } from '../parts/toast.js';
 import * as format from '../format.js';
-import { TaskDetail } from './task.js';
+import { TaskDetail, durationOf } from './task.js';
 
 const FILTERS = [
   ['', 'All'],
@@ -28,16 +28,47 @@ export default function Tasks({ route }) {
   const id = route.path[1];
   return id
     ? html`<${TaskDetail} key=${id} id=${id} />`
-    : html`<${List} status=${route.query.get('status') ?? ''} start=${route.query.get('start')} />`;
+    : html`<${List}
+        status=${route.query.get('status') ?? ''}
+        search=${route.query.get('search') ?? ''}
+        start=${route.query.get('start')}
+      />`;
 }
 
-/** @param {{ status: string, start: string | null }} props */
-function List({ status, start }) {
+/** Tasks that can still be called off. @param {Task} task */
+const isOpen = task => ['running', 'pending', 'paused'].includes(task.status);
+
+/** @param {{ status: string, search: string, start: string | null }} props */
+function List({ status, search, start }) {
   const [starting, setStarting] = useState(start !== null);
   const [busy, setBusy] = useState(false);
-  const pages = usePages(withQuery('/tasks', { status, limit: 50 }), { every: busy ? 3000 : 10_000 });
-  const some = pages.items.some(task => task.status === 'running' || task.status === 'pending');
+  const [text, setText] = useState(search);
+  const [chosen, setChosen] = useState(/** @type {string[]} */ ([]));
+  const path = withQuery('/tasks', { status, search, top: true, limit: 50 });
+  const pages = usePages(path, { every: busy ? 3000 : 10_000 });
+  const items = /** @type {Task[]} */ (pages.items);
+  const some = items.some(task => task.status === 'running' || task.status === 'pending');
   useEffect(() => setBusy(some), [some]);
+  useEffect(() => {
+    if (text.trim() === search) return;
+    const timer = setTimeout(() => replace(withQuery('/tasks', { status, search: text.trim() })), 250);
+    return () => clearTimeout(timer);
+  }, [text]);
+  const open = items.filter(task => chosen.includes(task.id) && isOpen(task));
+  const cancel = async () => {
+    const sure = await confirm({
+      title: `Cancel ${format.count(open.length, 'task')}?`,
+      text: 'Completed steps are not undone. No further steps run.',
+      action: 'Cancel them',
+      danger: true,
+    });
+    if (sure === null) return;
+    const done = await Promise.allSettled(open.map(task => post(`/tasks/${part(task.id)}/cancel`)));
+    const failed = done.filter(one => one.status === 'rejected').length;
+    say(failed ? `${format.count(failed, 'task')} could not be cancelled` : 'Cancelled', failed > 0);
+    setChosen([]);
+    pages.reload();
+  };
   return html`<${Head} title="Tasks" text="All questions and runs, with every step.">
     ${
       may('run') &&
@@ -45,6 +76,16 @@ function List({ status, start }) {
         <${Icon} name="play" size=${15} />Start a workflow
       </button>`
     }</${Head}>
+    <div class="search big"><${Icon} name="search" size=${17} />
+      <label class="hidden" for="find-task">Search tasks</label>
+      <input
+        id="find-task"
+        type="search"
+        placeholder="Search tasks"
+        value=${text}
+        autocomplete="off"
+        onInput=${(/** @type {any} */ event) => setText(event.target.value)}
+      /></div>
     <div class="tabs" role="group" aria-label="Filter by status">
       ${FILTERS.map(
         ([value, label]) =>
@@ -52,37 +93,72 @@ function List({ status, start }) {
             key=${value}
             type="button"
             aria-pressed=${status === value}
-            onClick=${() => replace(withQuery('/tasks', { status: value }))}
+            onClick=${() => replace(withQuery('/tasks', { status: value, search }))}
           >
             ${label}
           </button>`,
       )}</div>
+    ${
+      chosen.length > 0 &&
+      html`<div class="bulk" role="group" aria-label="Selected tasks">
+        <span>${format.count(chosen.length, 'task')} selected</span>
+        <button class="button small" type="button" disabled=${!open.length} onClick=${cancel}>
+          Cancel ${open.length ? format.number(open.length) : ''}
+        </button>
+        <button class="quiet-button" type="button" onClick=${() => setChosen([])}>Clear</button>
+      </div>`
+    }
     <${Read} read=${pages} lines=${6} kind="rows">${() =>
-      pages.items.length
-        ? html`<ul class="rows" onKeyDown=${listKeys} aria-label="Tasks">
-              ${pages.items.map(
-                (/** @type {Task} */ task) =>
-                  html`<li key=${task.id}>
-                    <a class="row" data-item href=${`#/tasks/${task.id}`}>
-                      <span class="row-main"
-                        ><span class="row-title">${task.description || 'Untitled'}</span
-                        ><span class="small muted">
-                          ${task.assigned_agent && html`${task.assigned_agent} · `}<${Time}
-                            at=${task.created_at}
-                            relative
-                          />
-                          ${task.started_at && task.completed_at ? ` · ${format.duration(new Date(task.completed_at).getTime() - new Date(task.started_at).getTime())}` : ''}</span
-                        ></span
-                      >
-                      <${Status} status=${task.status}
-                    /></a>
-                  </li>`,
+      items.length
+        ? html`<ul class="rows selectable" onKeyDown=${listKeys} aria-label="Tasks">
+              ${items.map(
+                task =>
+                  html`<${TaskRow} key=${task.id} task=${task} chosen=${chosen} onChoose=${setChosen} />`,
               )}
             </ul>
             <${More} pages=${pages} />`
-        : html`<${Empty} icon="tasks" title=${status ? 'No tasks with this status' : 'No tasks yet'}>
-        ${status ? html`<button class="button" type="button" onClick=${() => replace('/tasks')}>Show all</button>` : html`<p>Ask a question, or start a workflow.</p>`}</${Empty}>`}</${Read}>
+        : html`<${Empty} icon="tasks" title=${status || search ? 'No such tasks' : 'No tasks yet'}>${
+            status || search
+              ? html`<button
+                  class="button"
+                  type="button"
+                  onClick=${() => {
+                    setText('');
+                    replace('/tasks');
+                  }}
+                >
+                  Show all
+                </button>`
+              : html`<p>Ask a question, or start a workflow.</p>`
+          }</${Empty}>`}</${Read}>
     ${starting && html`<${Start} onClose=${() => setStarting(false)} />`}`;
+}
+
+/**
+ * @param {{ task: Task, chosen: string[], onChoose: (ids: string[]) => void }} props
+ */
+function TaskRow({ task, chosen, onChoose }) {
+  const isChosen = chosen.includes(task.id);
+  return html`<li>
+    <label class="row-choice">
+      <span class="hidden">Select ${task.description}</span>
+      <input
+        type="checkbox"
+        checked=${isChosen}
+        onChange=${() => onChoose(isChosen ? chosen.filter(id => id !== task.id) : [...chosen, task.id])}
+      />
+    </label>
+    <a class="row" data-item href=${`#/tasks/${task.id}`}>
+      <span class="row-main"
+        ><span class="row-title"><bdi>${task.description || 'Untitled'}</bdi></span
+        ><span class="small muted">
+          ${task.assigned_agent && html`${task.assigned_agent} · `}<${Time} at=${task.created_at} relative />
+          ${task.started_at && task.completed_at ? ` · ${durationOf(task)}` : ''}</span
+        ></span
+      >
+      <${Status} status=${task.is_rejected ? 'rejected' : task.status}
+    /></a>
+  </li>`;
 }
 
 /** @param {{ onClose: () => void }} props */
@@ -140,7 +216,7 @@ function Start({ onClose }) {
               </details>`
             }`
           : html`<${Empty} icon="play" title="No workflows yet">
-        <p>Put a YAML file into <code>workflows/</code> or <code>agents/</code> of the home folder. It then appears here.</p></${Empty}>`}</${Read}>`
+        <p>The operator of this server adds workflows and agents. They then appear here.</p></${Empty}>`}</${Read}>`
     }</${Dialog}>`;
 }
 
@@ -148,7 +224,8 @@ function Start({ onClose }) {
 function Run({ name, onBack }) {
   const read = useRead(`/workflows/${part(name)}`);
   const workflow = /** @type {any} */ (read.value);
-  const schema = workflow?.input_schema?.properties ? workflow.input_schema : null;
+  const declared = workflow?.input_schema ?? workflow?.inputs;
+  const schema = declared?.properties ? declared : null;
   const [text, setText] = useState('');
   const [fields, setFields] = useState(/** @type {Record<string, any> | null} */ (null));
   const [wrong, setWrong] = useState(/** @type {Record<string, string>} */ ({}));

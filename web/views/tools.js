@@ -42,8 +42,11 @@ function Catalogue() {
   const servers = useRead('/servers', { every: 15_000 });
   return html`<${Head} title="Tools" text="Every call is validated, authorized and recorded in the journal." />
     <${Servers} read=${servers} />
-    <div class="search big"><${Icon} name="search" size=${17} /><label class="hidden" for="find-tool">Find a tool</label>
-      <input id="find-tool" type="search" placeholder="Search in plain language, such as “what time is it in Tokyo”" value=${search} autocomplete="off" onInput=${(/** @type {any} */ event) => setSearch(event.target.value)} /></div>
+    <div class="search big"><${Icon} name="search" size=${17} /><label class="hidden"
+      for="find-tool">Find a tool</label>
+      <input id="find-tool" type="search"
+        placeholder="Search in plain language, such as “what time is it in Tokyo”" value=${search}
+        autocomplete="off" onInput=${(/** @type {any} */ event) => setSearch(event.target.value)} /></div>
     <${Read} read=${read} lines=${6} kind="rows">
       ${(/** @type {any} */ value) =>
         value.items.length
@@ -62,7 +65,11 @@ function Catalogue() {
                   </section>`,
               )
           : html`<${Empty} icon="tools" title=${asked ? 'No matching tool' : 'No tools yet'}><p>
-        ${asked ? 'Try other words.' : html`Add a server with <code>steward mcp-servers add</code>.`}</p></${Empty}>`}</${Read}>`;
+        ${
+          asked
+            ? 'Try other words.'
+            : html`Connect a server in <a href="#/settings/connections">Settings</a>.`
+        }</p></${Empty}>`}</${Read}>`;
 }
 
 /** @param {{ items: Tool[] }} props */
@@ -125,7 +132,10 @@ function Servers({ read }) {
 function Detail({ name }) {
   const read = useRead(`/tools/${part(name)}`);
   const tool = /** @type {Tool | null} */ (read.value);
-  return html`<${Head} title=${html`<code>${name}</code>`} back=${{ to: '/tools', label: 'Tools' }} text=${tool?.description}>
+  return html`<${Head} title=${html`<code>${name}</code>`} back=${{
+    to: '/tools',
+    label: 'Tools',
+  }} text=${tool?.description}>
     ${tool && html`<${Tags} tool=${tool} />`}</${Head}>
     <${Read} read=${read} lines=${5}>${(/** @type {Tool} */ tool) =>
       html` ${
@@ -238,8 +248,23 @@ function Result({ result: { status, value } }) {
       <h3>Result</h3>
       <span class="small muted"> ${format.duration(value.milliseconds)}</span>
     </header>
-    ${columns ? html`<${Table} title="Rows" columns=${columns} rows=${rows.map((/** @type {any} */ row) => columns.map(column => row[column] ?? null))} />` : null}
-    ${structured !== undefined && structured !== null ? html`<${Json} value=${structured} />` : content.map((/** @type {any} */ one, /** @type {number} */ at) => html`<${Json} key=${at} value=${one.type === 'text' ? one.text : one} />`)}
+    ${
+      columns
+        ? html`<${Table}
+            title="Rows"
+            columns=${columns}
+            rows=${rows.map((/** @type {any} */ row) => columns.map(column => row[column] ?? null))}
+          />`
+        : null
+    }
+    ${
+      structured !== undefined && structured !== null
+        ? html`<${Json} value=${structured} />`
+        : content.map(
+            (/** @type {any} */ one, /** @type {number} */ at) =>
+              html`<${Json} key=${at} value=${one.type === 'text' ? one.text : one} />`,
+          )
+    }
     ${(value.notes ?? []).map(
       (/** @type {any} */ note) =>
         html`<p class="note"><span> ${typeof note === 'string' ? note : JSON.stringify(note)}</span></p>`,

@@ -24,6 +24,11 @@ const FIXES = {
   answer: () => 'Verify an answer to it, or define a metric.',
 };
 
+/** How many questions are like it, and what was said of the first. @param {any} group */
+const alike = ({ questions }) =>
+  (questions.length > 1 ? `${questions.length} questions like this. ` : '') +
+  (questions[0].said ?? questions[0].comment ?? '');
+
 export default function Verified() {
   const pages = usePages('/verified?limit=50');
   const opinions = usePages('/feedback?limit=50');
@@ -96,8 +101,14 @@ export default function Verified() {
       sayProblem(error);
     }
   };
-  return html`<${Head} title="Verified answers" text="Questions whose statement a person vouches for. They answer their paraphrases with other values.">
-      ${may('verify') && html`<button class="button" type="button" disabled=${busy} onClick=${check}><${Icon} name="tick" size=${16} />Check all</button>`}</${Head}>
+  return html`<${Head} title="Verified answers"
+    text="Questions whose statement a person vouches for. They answer their paraphrases with other values.">
+      ${
+        may('verify') &&
+        html`<button class="button" type="button" disabled=${busy} onClick=${check}>
+          <${Icon} name="tick" size=${16} />Check all
+        </button>`
+      }</${Head}>
     <${Read} read=${pages} lines=${4} kind="rows">${() =>
       pages.items.length
         ? html`<ul class="rows">
@@ -128,7 +139,8 @@ export default function Verified() {
               )}
             </ul>
             <${More} pages=${pages} />`
-        : html`<${Empty} icon="tick" title="Nothing is verified yet"><p>Verify an answer below it, or with <code>steward verify add</code>.</p></${Empty}>`}</${Read}>
+        : html`<${Empty} icon="tick" title="Nothing is verified yet"><p>Rate an answer as
+          right, then verify it here.</p></${Empty}>`}</${Read}>
     <section><h2>Feedback</h2><${Read} read=${opinions} lines=${3} kind="rows">${() =>
       opinions.items.length
         ? html`<ul class="rows">
@@ -144,7 +156,11 @@ export default function Verified() {
                   ${
                     may('verify') &&
                     html`<span class="row-side">
-                      ${one.user_id === me.value?.user && (one.rating === 'up' || one.corrected_sql) && html`<button class="button" type="button" onClick=${() => vouch(one)}>Verify</button>`}
+                      ${
+                        one.user_id === me.value?.user &&
+                        (one.rating === 'up' || one.corrected_sql) &&
+                        html`<button class="button" type="button" onClick=${() => vouch(one)}>Verify</button>`
+                      }
                       <button class="button" type="button" onClick=${() => dismiss(one)}>
                         Dismiss
                       </button></span
@@ -166,12 +182,18 @@ export default function Verified() {
                   html`<li key=${at} class="row still">
                     <span class="row-main"
                       ><span class="row-title">${group.questions[0].question}</span>
-                      <span class="small muted"
-                        >${group.questions.length > 1 ? `${group.questions.length} questions like this. ` : ''}${group.questions[0].said ?? group.questions[0].comment ?? ''}</span
-                      >
+                      <span class="small muted">${alike(group)}</span>
                       <span class="small">${FIXES[group.fix](group)}</span></span
                     >
-                    ${group.fix === 'verify' || group.fix === 'paraphrase' ? html`<span class="row-side"><button class="button" type="button" onClick=${() => accept(group)}>Accept</button></span>` : null}
+                    ${
+                      group.fix === 'verify' || group.fix === 'paraphrase'
+                        ? html`<span class="row-side"
+                            ><button class="button" type="button" onClick=${() => accept(group)}>
+                              Accept
+                            </button></span
+                          >`
+                        : null
+                    }
                   </li>`,
               )}
             </ul>`

@@ -6,6 +6,7 @@
 //! high confidence, and how many of those are right.
 
 mod judge;
+mod model;
 mod named;
 mod score;
 
@@ -21,7 +22,8 @@ use std::sync::{Mutex, PoisonError};
 pub(crate) struct Eval {
     /// `tools` for how well tools are chosen and their arguments filled, `language` for how well
     /// requests are routed to domains and intents, `judge` to fit the judge of questions anew and
-    /// measure it; questions about data when nothing is said.
+    /// measure it, `model` for the reader and a model, alone and together; questions about data when
+    /// nothing is said.
     set: Option<Set>,
     /// The folder with the data sets.
     #[arg(long)]
@@ -43,6 +45,18 @@ pub(crate) struct Eval {
     /// With `tools` and `language`: build and run it in the profile made for measuring.
     #[arg(long)]
     bench_profile: bool,
+    /// With `model`: a server with OpenAI's chat completions, such as `http://127.0.0.1:8080/v1`.
+    #[arg(long)]
+    server: Option<String>,
+    /// With `model`: the folder that keeps what the model said; what is there is not asked again.
+    #[arg(long)]
+    recording: Option<PathBuf>,
+    /// With `model`: a folder with a `steward` that was built before, instead of building it.
+    #[arg(long)]
+    built: Option<PathBuf>,
+    /// With `model`: questions of each set.
+    #[arg(long, default_value_t = model::QUESTIONS)]
+    questions: usize,
 }
 
 /// What is evaluated when it is not questions about data.
@@ -51,6 +65,7 @@ enum Set {
     Tools,
     Language,
     Judge,
+    Model,
 }
 
 /// The part of a set that failures are read in, and the part that they are not.
@@ -90,6 +105,7 @@ pub(crate) fn run(eval: &Eval) -> Result<()> {
         Some(Set::Tools) => return tools(eval),
         Some(Set::Language) => return language(eval),
         Some(Set::Judge) => return judge::fit(&eval.bench, eval.part == Some(Part::Unread)),
+        Some(Set::Model) => return with_model(eval),
         None => {}
     }
     run_quietly(&["cargo", "build", "--quiet", "--package", "steward"])?;
@@ -130,6 +146,21 @@ pub(crate) fn run(eval: &Eval) -> Result<()> {
         report(set, &scores, eval.wrong);
     }
     Ok(())
+}
+
+/// `cargo xtask eval model`.
+fn with_model(eval: &Eval) -> Result<()> {
+    let kept = crate::process::cache()?.join("model_answers");
+    model::run(&model::Setup {
+        bench: &eval.bench,
+        server: eval.server.as_deref(),
+        recording: eval.recording.as_deref().unwrap_or(&kept),
+        part: eval.part.unwrap_or(Part::Unread),
+        only: &eval.only,
+        questions: eval.questions,
+        built: eval.built.as_deref(),
+        wrong: eval.wrong,
+    })
 }
 
 /// The database, table or file that a case is about, as its set names it.

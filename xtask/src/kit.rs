@@ -23,7 +23,9 @@ const NPM: &[&str] = &[
     "@modelcontextprotocol/server-sequential-thinking@2026.8.31",
     "axe-core@4.14.0",
     "emulate@0.12.2",
+    "oidc-provider@9.13.3",
     "playwright-core@1.65.0",
+    "prettier@3.10.1",
     "typescript@7.0.2",
 ];
 

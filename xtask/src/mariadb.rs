@@ -26,8 +26,13 @@ impl MariaDb {
                 return Ok(None);
             }
             eprintln!("installing MariaDB");
-            run_quietly(&["sh", "-c", "apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq mariadb-server >/dev/null"])
-                .context("MariaDB comes from Debian's packages; are they reachable?")?;
+            run_quietly(&[
+                "sh",
+                "-c",
+                "apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install \
+                -y -qq mariadb-server >/dev/null",
+            ])
+            .context("MariaDB comes from Debian's packages; are they reachable?")?;
         }
         let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
         let data = std::env::temp_dir().join(format!("steward-mariadb-{port}"));
@@ -72,7 +77,8 @@ impl MariaDb {
     /// Waits until it answers, and makes the account of the tests.
     fn wait(&mut self, socket: &Path) -> Result<()> {
         let sql = "DELETE FROM mysql.global_priv WHERE User = ''; FLUSH PRIVILEGES;
-            CREATE USER 'steward'@'%' IDENTIFIED BY 'steward'; GRANT ALL ON *.* TO 'steward'@'%' WITH GRANT OPTION;";
+            CREATE USER 'steward'@'%' IDENTIFIED BY 'steward'; GRANT ALL ON *.* TO 'steward'@'%' WITH GRANT \
+            OPTION;";
         for _ in 0..200 {
             if let Some(status) = self.server.try_wait()? {
                 let log = std::fs::read_to_string(self.data.join("log")).unwrap_or_default();

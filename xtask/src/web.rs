@@ -30,7 +30,21 @@ pub(crate) fn test(kit: &Path, only: Option<&str>) -> Result<()> {
     let status = all.status().context("python3 could not be started")?;
     ensure!(status.success(), "the server failed its tests from outside");
     eprintln!("pictures of the page are in {}", pictures.strip_prefix(root()).unwrap_or(&pictures).display());
-    types(kit)
+    types(kit)?;
+    format(kit)
+}
+
+/// The page and its tests are formatted as `web/.prettierrc.json` says.
+fn format(kit: &Path) -> Result<()> {
+    let program = kit::node_program(kit, "prettier", "bin/prettier.cjs")?;
+    let mut check = kit::node(kit)?;
+    check.arg(program).args(["--config", "web/.prettierrc.json", "--check"]);
+    check.args(["web/*.js", "web/parts/*.js", "web/views/*.js", "web/style/*.css", "web/*.d.ts"]);
+    check.arg("xtask/web/*.mjs").current_dir(root());
+    let outcome = within(Duration::from_secs(120), &mut check)?;
+    let told = "the page is not formatted; npx prettier --config web/.prettierrc.json --write does it";
+    ensure!(outcome.status.success(), "{told}:\n{}{}", outcome.stdout, outcome.stderr);
+    Ok(())
 }
 
 /// The page's own types hold.
@@ -51,7 +65,8 @@ fn chromium() -> Result<PathBuf> {
         named.into_iter().chain(places.map(PathBuf::from)).find(|path| path.exists())
     };
     if known().is_none() && is_root() {
-        let install = "apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium";
+        let install = "apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq \
+            --no-install-recommends chromium";
         eprintln!("installing chromium");
         let _the_next_line_says_what_is_missing =
             within(Duration::from_secs(600), command("sh").args(["-c", install]));

@@ -6,6 +6,7 @@ server has a slow first question. `--only NAME` runs one part.
 
 import argparse
 import os
+import socket
 import subprocess
 import sys
 import tempfile
@@ -45,19 +46,53 @@ def page(binary, arguments):
     team.steward("users", "add", "bob", "--role", "worker")
     _, key = team.key("bob")
     with own, team:
-        node = arguments.kit / "node/bin/node"
         csv = ROOT / "examples/retail/sales.csv"
-        script(
-            "e2e.mjs",
-            own.base,
-            team.base,
-            key,
-            csv,
-            arguments.pictures,
-            node=node,
-            KIT=arguments.kit / "npm",
-            CHROMIUM=arguments.chromium,
-        )
+        browser(arguments, "e2e.mjs", own.base, team.base, key, csv, arguments.pictures)
+
+
+def work(binary, arguments):
+    """A day of one person in the page."""
+    own = Server(binary, "--per-minute", "1000000")
+    for file in (own.home / "workflows").glob("*.yaml"):
+        file.unlink()
+    (own.home / "workflows/review.yaml").write_text((HERE / "home/workflows/review.yaml").read_text())
+    with own:
+        csv = ROOT / "examples/retail/sales.csv"
+        browser(arguments, "e2e_work.mjs", own.base, csv, arguments.pictures)
+
+
+def team(binary, arguments):
+    """A team in the page: an owner, users who sign in at an identity provider, a shared answer."""
+    server = Server(binary, "--per-minute", "1000000")
+    server.steward("users", "add", "ana", "--role", "owner")
+    _, key = server.key("ana")
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    issuer = f"http://127.0.0.1:{port}"
+    with (server.home / "config/access.yaml").open("a") as access:
+        access.write(f"oidc:\n  issuer: {issuer}\n  audience: steward\n")
+        access.write("  sign_in: { client_id: steward, name: Test }\n")
+    with server:
+        node = arguments.kit / "node/bin/node"
+        line = [node, HERE / "oidc.mjs", str(port), f"{server.base}/sign-in/callback"]
+        kit = os.environ | {"KIT": str(arguments.kit / "npm")}
+        provider = subprocess.Popen(list(map(str, line)), env=kit, stdout=subprocess.PIPE, text=True)
+        try:
+            while "ready" not in (said := provider.stdout.readline()):
+                if not said:
+                    raise SystemExit("the identity provider of the test did not start")
+            csv = ROOT / "examples/retail/sales.csv"
+            browser(arguments, "e2e_team.mjs", server.base, key, csv, arguments.pictures)
+        finally:
+            provider.kill()
+            provider.wait()
+
+
+def browser(arguments, name, *words):
+    """A script that drives Chromium."""
+    node = arguments.kit / "node/bin/node"
+    script(name, *words, node=node, KIT=arguments.kit / "npm", CHROMIUM=arguments.chromium)
 
 
 def main():
@@ -76,6 +111,8 @@ def main():
     parts = {
         "clients": lambda: served(binary, "openai_client.py", "a2a_client.py"),
         "page": lambda: page(binary, arguments),
+        "work": lambda: work(binary, arguments),
+        "team": lambda: team(binary, arguments),
         "access": lambda: script("access.py", binary),
         "boards": lambda: script("boards.py", binary),
         "hostile": lambda: script("hostile.py", binary),

@@ -1,7 +1,9 @@
 // Drives the page in Chromium as a person would: node e2e.mjs OWN_URL TEAM_URL KEY CSV PICTURES
 //
-// OWN_URL is a server for one person on their own machine, with the example applications and the workflow `review`; TEAM_URL one
-// with users, KEY a key of somebody who may ask the to-do list and nothing else. KIT names the folder with playwright-core and axe-core.
+// OWN_URL is a server for one person on their own machine, with the example applications and the
+// workflow `review`; TEAM_URL one
+// with users, KEY a key of somebody who may ask the to-do list and nothing else. KIT names the
+// folder with playwright-core and axe-core.
 // Every step asserts; the pictures are looked at by people.
 
 import { createRequire } from 'node:module';
@@ -71,7 +73,8 @@ async function ask(page, text) {
 
 const done = what => console.log(`e2e: ${what}`);
 
-// First load, each time in a browser that has seen nothing; the machine may be busy, so the quickest of a few counts.
+// First load, each time in a browser that has seen nothing; the machine may be busy, so the
+// quickest of a few counts.
 {
   let [best, size] = [Infinity, 0];
   for (let round = 0; round < 5 && best >= 1000; round += 1) {
@@ -184,7 +187,8 @@ await page
   .or(page.getByRole('button', { name: /new conversation/i }))
   .first()
   .click();
-// The page takes `?new=1` out of its address once the new conversation is there; a program types faster than that.
+// The page takes `?new=1` out of its address once the new conversation is there; a program types
+// faster than that.
 await page.waitForFunction(() => location.hash === '#/');
 await ask(page, 'mark the report as done');
 const choice = page.getByRole('button', { name: /quarterly report/i }).first();
@@ -284,13 +288,13 @@ done('dark and phone');
 
 // A team: nobody without a key, and nothing that is not granted.
 const guest = await open(team);
-await guest.getByLabel(/api key/i).fill('stw_wrong_key');
-await guest.getByRole('button', { name: /sign in/i }).click();
+await guest.getByLabel(/access key/i).fill('stw_wrong_key');
+await guest.getByRole('button', { name: 'Sign in', exact: true }).click();
 await guest.getByRole('alert').waitFor();
 await shot(guest, 'sign-in');
 await accessible(guest, 'sign in');
-await guest.getByLabel(/api key/i).fill(key);
-await guest.getByRole('button', { name: /sign in/i }).click();
+await guest.getByLabel(/access key/i).fill(key);
+await guest.getByRole('button', { name: 'Sign in', exact: true }).click();
 await guest.locator('#question').waitFor();
 await ask(guest, 'show my tasks');
 assert.match(await guest.locator('main').innerText(), /tasks/);

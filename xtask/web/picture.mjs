@@ -1,4 +1,5 @@
-// The pictures of a board: node picture.mjs URL OUT [dark|phone]. KIT names the folder with playwright-core.
+// The pictures of a board: node picture.mjs URL OUT [dark|phone]. KIT names the folder with
+// playwright-core.
 
 import { createRequire } from 'node:module';
 

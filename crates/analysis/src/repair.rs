@@ -1,27 +1,30 @@
-//! Repairs a statement by the kind of its error, with rules alone: the same error always gets the
-//! same repair.
+//! Repairs a statement by the kind of its error, with deterministic rules.
 
 use crate::catalogue::Catalogue;
 use crate::error::Error;
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer, Word};
 use steward_domain::ErrorCategory;
+use steward_text::tokens::distance;
 
-/// Rows that a statement is cut down to when it was too large.
+/// Maximum edit distance of a typing error.
+const MOST_EDITS: usize = 12;
+
+/// The row limit that is added to a statement that was too large.
 const SMALLER: &str = "100000";
 
-/// A statement that may work where the one before did not.
+/// A repaired statement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Repaired {
     /// The statement.
     pub sql: String,
     /// What was changed, for the answer and the journal.
     pub what: String,
-    /// The result is no longer the whole of what was asked.
+    /// Whether the result is only part of what was asked.
     pub partial: bool,
 }
 
-/// A repair, if a rule knows one. It never gives back what it was given.
+/// A repair, if a rule applies. It never returns its input.
 #[must_use]
 pub fn repair(sql: &str, error: &Error, catalogue: &Catalogue) -> Option<Repaired> {
     let repaired = match error.category() {
@@ -48,7 +51,7 @@ fn text(tokens: &[Token]) -> String {
     tokens.iter().map(ToString::to_string).collect()
 }
 
-/// A name that is no table and no column is replaced by the nearest that is.
+/// Replaces a name that is neither table nor column by the nearest one.
 fn nearest_name(sql: &str, message: &str, catalogue: &Catalogue) -> Option<Repaired> {
     let mut tokens = tokens(sql)?;
     let known: Vec<&str> = (catalogue.tables.iter())
@@ -58,7 +61,7 @@ fn nearest_name(sql: &str, message: &str, catalogue: &Catalogue) -> Option<Repai
         })
         .collect();
     let lower = message.to_lowercase();
-    // The name must stand in the message: what the database did not complain of is left alone.
+    // The name must occur in the error message: other names are left alone.
     let wrong = tokens.iter().position(|token| match token {
         Token::Word(word) => {
             let value = word.value.to_lowercase();
@@ -68,7 +71,7 @@ fn nearest_name(sql: &str, message: &str, catalogue: &Catalogue) -> Option<Repai
     })?;
     let Some(Token::Word(word)) = tokens.get(wrong).cloned() else { return None };
     let nearest = (known.iter())
-        .map(|name| (distance(&word.value.to_lowercase(), &name.to_lowercase()), *name))
+        .map(|name| (distance(&word.value.to_lowercase(), &name.to_lowercase(), MOST_EDITS), *name))
         .filter(|(distance, name)| *distance <= word.value.chars().count().max(name.chars().count()) * 2 / 5)
         .min()?
         .1;
@@ -90,7 +93,7 @@ fn mentions(message: &str, name: &str) -> bool {
         || (name.contains(' ') && message.contains(name))
 }
 
-/// Spellings of other dialects: backticks, brackets, `==`, `TOP n`, a semicolon at the end, curly
+/// Syntax of other dialects: backticks, brackets, `==`, `TOP n`, a semicolon at the end, curly
 /// quotes, fences.
 fn dialect(sql: &str) -> Option<Repaired> {
     let mut fixed = sql
@@ -148,7 +151,7 @@ fn tokenize_tail(tail: &str) -> Vec<Token> {
     tokens(tail).unwrap_or_default()
 }
 
-/// Text columns inside `sum`, `avg` and the like are read as numbers.
+/// Casts text columns inside `sum`, `avg` and the like to numbers.
 fn cast_text(sql: &str, catalogue: &Catalogue) -> Option<Repaired> {
     let tokens = tokens(sql)?;
     let is_text = |name: &str| {
@@ -185,7 +188,7 @@ fn cast_text(sql: &str, catalogue: &Catalogue) -> Option<Repaired> {
     })
 }
 
-/// A query without a limit gets one.
+/// Adds a limit to a query without one.
 fn smaller(sql: &str) -> Option<Repaired> {
     let has_limit = tokens(sql)?
         .iter()
@@ -196,46 +199,4 @@ fn smaller(sql: &str) -> Option<Repaired> {
         what,
         partial: true,
     })
-}
-
-/// Edits between two words.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut diagonal = i;
-        let mut left = i + 1;
-        for (j, y) in b.iter().enumerate() {
-            let up = row.get(j + 1).copied().unwrap_or(usize::MAX);
-            let cost = (diagonal + usize::from(x != *y)).min(up + 1).min(left + 1);
-            diagonal = up;
-            if let Some(cell) = row.get_mut(j) {
-                *cell = left;
-            }
-            left = cost;
-        }
-        if let Some(cell) = row.last_mut() {
-            *cell = left;
-        }
-    }
-    row.last().copied().unwrap_or_default()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::distance;
-
-    #[test]
-    fn edits_are_counted() {
-        for (a, b, expected) in [
-            ("", "", 0),
-            ("a", "", 1),
-            ("", "abc", 3),
-            ("kitten", "sitting", 3),
-            ("amont", "amount", 1),
-            ("abc", "abc", 0),
-        ] {
-            assert_eq!(distance(a, b), expected, "{a} {b}");
-        }
-    }
 }

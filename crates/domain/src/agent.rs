@@ -1,4 +1,4 @@
-//! Agents: who works, with which tools, in which manner (S2).
+//! Agent definitions: role, prompt, model, tools and reasoning pattern.
 
 use crate::valid::require;
 use crate::{AgentName, Check, Iterations, Label, Problem, Temperature, ToolName};
@@ -6,51 +6,51 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
-/// An agent as its file says it. It sees only its own tools.
+/// An agent definition, as loaded from its file. An agent sees only its own tools.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Agent {
-    /// The agent's name, also the file's.
+    /// The agent's name, which is also the name of its file.
     pub name: AgentName,
-    /// What it is for.
+    /// The purpose of the agent.
     pub role: Label,
-    /// What it is told.
+    /// The system prompt.
     pub system_prompt: String,
-    /// The tools it may see.
+    /// The tools that the agent may call.
     pub tools: Vec<ToolName>,
-    /// Agents it may call like tools.
+    /// Agents that it may call like tools.
     #[serde(default)]
     pub sub_agents: Vec<AgentName>,
-    /// How it reasons, one after the other.
+    /// The reasoning patterns, applied in this order.
     #[serde(default = "Pattern::react")]
     pub patterns: Vec<Pattern>,
-    /// How often it may go round.
+    /// The maximum number of iterations.
     #[serde(default)]
     pub max_iterations: Iterations,
-    /// Which model it asks.
+    /// The model that it uses.
     pub llm_config: LlmConfig,
-    /// How freely the model samples.
+    /// The sampling temperature.
     #[serde(default)]
     pub temperature: Temperature,
-    /// What a run of it may use in all.
+    /// The budget of one run.
     #[serde(default)]
     pub limits: Limits,
-    /// When its calls ask a person.
+    /// When its calls need the approval of a person.
     #[serde(default, skip_serializing_if = "AgentApprovals::is_default")]
     pub approvals: AgentApprovals,
 }
 
-/// When the calls of an agent ask a person. What destroys, and a tool that is always approved, asks
-/// either way.
+/// When the calls of an agent need approval. Destructive calls and tools with `always` approval
+/// need it in both modes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AgentApprovals {
-    /// Every call that changes something asks at once, unless each of its arguments is provably the
-    /// person's.
+    /// Every call that changes something needs approval, unless each argument is proved to come
+    /// from the user.
     #[default]
     EachCall,
-    /// A call that the person's words foresee does not ask. What is left is asked about together,
-    /// when the agent can do no more without it.
+    /// Calls that the user's request foresees need no approval. The remaining calls are collected
+    /// and asked about together, when the agent cannot continue without them.
     ByRequest,
 }
 
@@ -60,21 +60,21 @@ impl AgentApprovals {
     }
 }
 
-/// What a run may use in all; what is not named is not limited.
+/// The budget of one run. A limit that is absent is not enforced.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Limits {
-    /// Tokens, those of the prompts and those of the replies.
+    /// Prompt and completion tokens.
     pub tokens: Option<u64>,
-    /// Money, in US dollars.
+    /// Cost in US dollars.
     pub cost_usd: Option<f64>,
-    /// Time from start to end, waiting for people included.
+    /// Seconds from start to end, including the time spent waiting for people.
     pub seconds: Option<u64>,
-    /// Tokens that one prompt may hold; the oldest messages go first.
+    /// Maximum tokens of one prompt; the oldest messages are dropped first.
     pub context_tokens: Option<u32>,
 }
 
-/// How an agent or a workflow reasons.
+/// The reasoning pattern of an agent or a workflow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Pattern {
@@ -92,8 +92,8 @@ impl Pattern {
     }
 }
 
-/// Where a model is. The key itself is never part of a definition: only the name of the place it is
-/// in.
+/// The endpoint of a model. A definition never holds the key, only the name of the environment
+/// variable that does.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LlmConfig {
@@ -102,7 +102,7 @@ pub struct LlmConfig {
     pub endpoint: String,
     /// Which model; `local` is the built-in one.
     pub model: Label,
-    /// Name of the environment variable that holds the key (S2's `api_key` "from environment").
+    /// Name of the environment variable that holds the API key.
     #[serde(default)]
     pub api_key: Option<Label>,
 }

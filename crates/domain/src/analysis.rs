@@ -1,4 +1,4 @@
-//! Requests for analysis: a question, the data, the limits (S3).
+//! Requests for analysis: a question, its data and its limits.
 
 use crate::valid::require;
 use crate::{
@@ -13,24 +13,24 @@ use serde::{Deserialize, Serialize};
 pub struct AnalysisRequest {
     /// The request's id.
     pub request_id: TaskId,
-    /// Who asks.
+    /// The user who asks.
     pub user_id: UserId,
-    /// What is asked.
+    /// The question.
     pub intent: Question,
-    /// Of which data.
+    /// The data it is about.
     pub data_sources: Vec<DataSource>,
-    /// Within which limits.
+    /// The limits of the request.
     #[serde(default)]
     pub constraints: Constraints,
-    /// What is to come out.
+    /// The requested outputs.
     #[serde(default)]
     pub deliverables: Vec<Deliverable>,
-    /// What is allowed.
+    /// The access restrictions.
     #[serde(default)]
     pub policy: RequestPolicy,
-    /// When it was asked.
+    /// When the request was submitted.
     pub timestamp: Timestamp,
-    /// Where it is in its life.
+    /// The current status.
     #[serde(default)]
     pub status: RequestStatus,
 }
@@ -39,13 +39,13 @@ pub struct AnalysisRequest {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DataSource {
-    /// What kind it is.
+    /// The kind of source.
     #[serde(rename = "type")]
     pub kind: SourceKind,
-    /// For databases. Secrets in it are redacted before anything is written.
+    /// Connection string, for databases. Its secrets are redacted before anything is written.
     #[serde(default)]
     pub connection_string: Option<String>,
-    /// For files.
+    /// Path, for files.
     #[serde(default)]
     pub file_path: Option<String>,
     /// Hash of its schema, once discovered.
@@ -85,7 +85,7 @@ pub struct Constraints {
     pub timeout_seconds: AnalysisTimeout,
 }
 
-/// What can be asked for.
+/// The kinds of output that can be requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Deliverable {
@@ -97,20 +97,19 @@ pub enum Deliverable {
     Reports,
     /// Key findings.
     Summary,
-    /// One workbook with the tables, the charts and where each number comes from. Only when it is
-    /// asked for.
+    /// One workbook with the tables, the charts and the origin of each number. Only on request.
     Workbook,
-    /// The tables as Parquet files. Only when it is asked for.
+    /// The tables as Parquet files. Only on request.
     Parquet,
 }
 
-/// What one request may see.
+/// The access restrictions of one request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct RequestPolicy {
-    /// The only columns that may be read; every one when empty.
+    /// The only columns that may be read; all columns when empty.
     pub allowed_columns: Vec<String>,
-    /// Columns whose name or values look like this are not read.
+    /// Columns whose name or values match one of these patterns are not read.
     pub blocked_patterns: Vec<String>,
 }
 
@@ -121,22 +120,22 @@ impl Default for RequestPolicy {
     }
 }
 
-/// The life of a request.
+/// The states of a request.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RequestStatus {
-    /// Taken.
+    /// Accepted.
     #[default]
     Submitted,
-    /// Being understood.
+    /// The question is being interpreted.
     Planning,
-    /// Being worked out.
+    /// The plan is being executed.
     Executing,
-    /// Done.
+    /// Completed.
     Completed,
-    /// Could not be done.
+    /// Failed.
     Failed,
-    /// Done in part.
+    /// Completed in part.
     PartialSuccess,
 }
 

@@ -1,28 +1,28 @@
-//! Answers: what a person gets back (S0 `AgentResponse`, S3 `AnalysisResponse`).
+//! Answers that are returned to the user.
 
 use crate::valid::require;
 use crate::{Artifact, Check, Label, PlanId, Problem, TaskId, ToolCall};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// An answer in one voice, with its sources.
+/// The answer of a conversation turn, with its sources.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AgentResponse {
-    /// The answer in words.
+    /// The answer text.
     pub answer: String,
-    /// Where it comes from.
+    /// Names of the sources it is based on.
     pub sources: Vec<Label>,
-    /// The calls it rests on.
+    /// The tool calls it is based on.
     pub tool_calls_made: Vec<ToolCall>,
-    /// What to ask next, at most three.
+    /// Follow-up questions, at most three.
     #[serde(default)]
     pub suggestions: Vec<String>,
     /// How complete the data was.
     pub confidence: Certainty,
-    /// How long it took.
+    /// Elapsed time.
     pub total_execution_time_ms: u64,
-    /// Whether something is missing.
+    /// Whether part of the data is missing.
     #[serde(default)]
     pub partial_results: bool,
 }
@@ -62,42 +62,42 @@ impl Check for AgentResponse {
     }
 }
 
-/// What an analysis hands back.
+/// The result of an analysis.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AnalysisResponse {
     /// The request it answers.
     pub request_id: TaskId,
-    /// How it went.
+    /// The status of the analysis.
     pub status: ResponseStatus,
-    /// The files.
+    /// The files that were produced.
     #[serde(default)]
     pub artifacts: Vec<Artifact>,
     /// The findings.
     #[serde(default)]
     pub summary: Summary,
-    /// The effort.
+    /// Timing and counters.
     #[serde(default)]
     pub metrics: ResponseMetrics,
-    /// Where its journal is.
+    /// Reference to its journal chain.
     pub audit_log_ref: String,
-    /// The plan that was carried out.
+    /// The plan that was executed.
     #[serde(default)]
     pub plan_ref: Option<PlanId>,
-    /// What went wrong.
+    /// The error, if it failed.
     #[serde(default)]
     pub error: Option<String>,
 }
 
-/// How an analysis went.
+/// The final status of an analysis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ResponseStatus {
-    /// All of it worked.
+    /// Every part succeeded.
     Completed,
-    /// None of it worked.
+    /// Every part failed.
     Failed,
-    /// Some of it worked.
+    /// Some parts succeeded.
     PartialSuccess,
 }
 
@@ -105,15 +105,15 @@ pub enum ResponseStatus {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Summary {
-    /// What the data says.
+    /// Facts computed from the data.
     pub key_findings: Vec<String>,
-    /// What it may mean.
+    /// Possible interpretations.
     pub insights: Vec<String>,
-    /// What to be careful about.
+    /// Caveats.
     pub warnings: Vec<String>,
 }
 
-/// What an analysis took.
+/// Timing and counters of an analysis.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ResponseMetrics {
@@ -123,7 +123,7 @@ pub struct ResponseMetrics {
     pub rows_processed: u64,
     /// Calls that were made.
     pub tool_calls: u32,
-    /// Calls that were made again.
+    /// Calls that were repeated.
     pub retries: u32,
     /// Whether a recipe was used.
     pub recipe_used: bool,

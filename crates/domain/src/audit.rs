@@ -1,57 +1,57 @@
-//! The journal's entries in S3's format, and everything that can happen.
+//! Journal entries and all event types.
 
 use crate::{ChainId, Check, EntryId, Label, Problem, Sequence, Sha256Hex, Timestamp, UserId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// One entry of the journal: S3's `AuditTrace` and, beside its `hash`, a digest over everything.
+/// One entry of the journal. Beside its `hash` it carries a digest over the whole entry.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AuditEntry {
     /// The entry's id.
     pub entry_id: EntryId,
-    /// The chain: a request's (which is a task's), a conversation's, or the house's own.
+    /// The chain: that of a request (which is a task), of a conversation, or of the system.
     pub request_id: ChainId,
     /// Its place in the chain, from 1, without gaps.
     pub sequence_number: Sequence,
-    /// The hash before; 64 zeros at the start.
+    /// The hash of the preceding entry; 64 zeros in the first one.
     pub parent_hash: Sha256Hex,
     /// When it was written.
     pub timestamp: Timestamp,
     /// What happened.
     pub event_type: EventType,
-    /// The particulars.
+    /// The data of the event.
     pub event_data: serde_json::Map<String, serde_json::Value>,
-    /// Which component says so.
+    /// The component that wrote the entry.
     pub actor: Label,
-    /// For whom it was done. Entries of before this was written have none.
+    /// The user on whose behalf it happened. Older entries have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_behalf: Option<OnBehalf>,
-    /// S3's hash over parent, time, type and particulars.
+    /// Hash over parent hash, time, event type and event data.
     pub hash: Sha256Hex,
-    /// The digest before; 64 zeros at the start.
+    /// The digest of the preceding entry; 64 zeros in the first one.
     pub parent_digest: Sha256Hex,
-    /// Our digest over the whole entry.
+    /// Digest over the whole entry.
     pub digest: Sha256Hex,
 }
 
-/// For whom something was done, and with what they held then.
+/// The user on whose behalf something happened, with their key and grants at that time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OnBehalf {
-    /// The user whose chain it is.
+    /// The user who owns the chain.
     pub user: UserId,
-    /// The id of the key that they came with.
+    /// The id of the API key that they authenticated with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<Label>,
-    /// The version of their grants: a digest over everything they held.
+    /// The version of their grants: a digest over all of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grants: Option<Sha256Hex>,
 }
 
 impl OnBehalf {
-    /// This user, by no key that is known.
+    /// This user, without a known key.
     #[must_use]
     pub fn of(user: UserId) -> Self {
         Self { user, key: None, grants: None }
@@ -65,7 +65,7 @@ impl Check for AuditEntry {
 
 macro_rules! events {
     ($($(#[$doc:meta])* $name:ident = $text:literal,)*) => {
-        /// What can happen: S3's six, and what the other seeds add.
+        /// All event types.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
         #[serde(rename_all = "snake_case")]
         pub enum EventType { $($(#[$doc])* $name,)* }
@@ -74,7 +74,7 @@ macro_rules! events {
             /// All of them.
             pub const ALL: &[Self] = &[$(Self::$name),*];
 
-            /// The type in the words of JSON and SQL.
+            /// The event type as it is written in JSON and SQL.
             pub fn name(self) -> &'static str {
                 match self { $(Self::$name => $text),* }
             }
@@ -88,19 +88,19 @@ macro_rules! events {
 }
 
 events! {
-    /// A request was taken.
+    /// A request was accepted.
     RequestSubmitted = "request_submitted",
-    /// A question was understood: intent, entities, routing.
+    /// A question was interpreted: intent, entities, routing.
     Understood = "understood",
     /// A plan was made.
     PlanCreated = "plan_created",
-    /// Policy allowed, asked or denied.
+    /// A policy decision: allowed, approval needed, or denied.
     PolicyDecision = "policy_decision",
     /// A call is about to be made: the intent.
     ToolCalled = "tool_called",
-    /// A call came back: the receipt.
+    /// A call returned: the receipt.
     ObservationRecorded = "observation_recorded",
-    /// A file was made.
+    /// A file was produced.
     ArtifactGenerated = "artifact_generated",
     /// An answer was given.
     Answered = "answered",
@@ -108,15 +108,17 @@ events! {
     TaskChanged = "task_changed",
     /// A step of an agent or a workflow.
     StepRecorded = "step_recorded",
-    /// A state was saved.
+    /// A checkpoint was saved.
     CheckpointSaved = "checkpoint_saved",
-    /// A person was asked.
+    /// An approval was requested.
     ApprovalRequested = "approval_requested",
     /// A person decided.
     ApprovalDecided = "approval_decided",
-    /// A sub-agent began.
+    /// A signal for a run arrived.
+    SignalReceived = "signal_received",
+    /// A sub-agent or a sub-workflow began.
     SubAgentStarted = "sub_agent_started",
-    /// A sub-agent handed back its summary.
+    /// A sub-agent returned its summary.
     SubAgentEnded = "sub_agent_ended",
     /// A message was appended to a conversation.
     MessageAppended = "message_appended",
@@ -128,27 +130,27 @@ events! {
     RetentionApplied = "retention_applied",
     /// A recipe was deleted.
     RecipeDeleted = "recipe_deleted",
-    /// A person vouched for an answer, or took that back.
+    /// A person verified an answer, or withdrew the verification.
     AnswerVerified = "answer_verified",
-    /// A person said what they think of an answer.
+    /// A person rated an answer.
     FeedbackGiven = "feedback_given",
     /// A schedule was made, changed or removed.
     ScheduleChanged = "schedule_changed",
-    /// A tick of a schedule queued its task, or was left out.
+    /// A tick of a schedule queued its task, or was skipped.
     ScheduleTicked = "schedule_ticked",
-    /// An alert was made, stands, was acknowledged, is over or was removed.
+    /// An alert was created, triggered, acknowledged, resolved or removed.
     AlertChanged = "alert_changed",
-    /// Something was sent out, or could not be.
+    /// A delivery was attempted.
     DeliveryTried = "delivery_tried",
     /// A board was made, changed or removed.
     BoardChanged = "board_changed",
-    /// Tiles of a board were read for somebody.
+    /// Tiles of a board were read for a viewer.
     BoardRead = "board_read",
     /// A signing key came into use.
     KeyRotated = "key_rotated",
     /// Users, roles, grants or keys changed.
     AccessChanged = "access_changed",
-    /// A person signed in.
+    /// A user signed in.
     SignedIn = "signed_in",
     /// A sign-in was refused.
     SignInRefused = "sign_in_refused",

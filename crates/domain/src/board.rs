@@ -1,7 +1,7 @@
-//! Boards: answers that are pinned side by side and run anew with the viewer's grants.
+//! Boards: pinned answers, side by side, that are run again with the grants of each viewer.
 //!
-//! A board holds no rows. What a tile shows is read for whoever looks, so the same board shows two
-//! people different rows.
+//! A board stores no rows. The rows of a tile are read for the current viewer, so the same board
+//! can show different rows to different people.
 
 use crate::valid::require;
 use crate::verified::require_order;
@@ -13,42 +13,42 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
-/// Tiles that a board may have.
+/// Maximum number of tiles of a board.
 pub const MOST_TILES: usize = 50;
-/// Filters that a board may have.
+/// Maximum number of filters of a board.
 pub const MOST_FILTERS: usize = 12;
-/// Values that a filter may allow.
+/// Maximum number of values of a filter.
 pub const MOST_FILTER_VALUES: usize = 200;
-/// Links that a board may have.
+/// Maximum number of links of a board.
 pub const MOST_LINKS: usize = 50;
-/// Letters of a text tile.
+/// Maximum number of characters of a text tile.
 const MOST_LETTERS: usize = 20_000;
-/// A day: no result is shown longer than this without being read anew.
+/// The longest time that a cached result is shown: one day, in seconds.
 const LONGEST_FRESH: u32 = 86_400;
 
-/// Answers that are shown together.
+/// A board of answers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Board {
     /// Its id.
     pub id: BoardId,
-    /// Whose it is.
+    /// The owner.
     pub user_id: UserId,
-    /// What it is called.
+    /// The name of the board.
     pub name: Label,
-    /// Whether everybody here sees it. What its tiles show depends on the viewer's grants.
+    /// Whether all users see it. What its tiles show depends on the viewer's grants.
     #[serde(default)]
     pub is_shared: bool,
     /// Its tiles in order.
     #[serde(default)]
     pub tiles: Vec<Tile>,
-    /// What all tiles are filtered by.
+    /// Filters that apply to all tiles.
     #[serde(default)]
     pub filters: Vec<BoardFilter>,
-    /// Links that show it without a sign-in until they expire. Only its owner sees them.
+    /// Links that show it without a sign-in until they expire. Only the owner sees them.
     #[serde(default)]
     pub links: Vec<BoardLink>,
-    /// For so many seconds a result is shown again before it is read anew; 0 reads each time.
+    /// How many seconds a result is served from the cache; 0 disables the cache.
     #[serde(default)]
     pub fresh_seconds: u32,
     /// When it was made.
@@ -63,16 +63,16 @@ pub struct Board {
 pub struct Tile {
     /// Its id.
     pub id: TileId,
-    /// What stands above it.
+    /// The title.
     pub title: String,
-    /// How much of the row it takes.
+    /// The share of the row it takes.
     #[serde(default)]
     pub width: TileWidth,
-    /// What it holds.
+    /// The content.
     pub content: TileContent,
 }
 
-/// How much of the row a tile takes.
+/// The share of the row that a tile takes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TileWidth {
@@ -81,7 +81,7 @@ pub enum TileWidth {
     /// Half.
     #[default]
     Medium,
-    /// All of it.
+    /// The whole row.
     Wide,
 }
 
@@ -100,19 +100,19 @@ pub enum TileView {
     Number,
 }
 
-/// What a tile holds.
+/// The content of a tile.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum TileContent {
-    /// Words.
+    /// Text.
     Text(String),
-    /// A question with its statement, run anew for whoever looks.
+    /// A question with its statement, run again for each viewer.
     Answer {
         /// The question.
         question: Question,
-        /// Files, folders, addresses without passwords.
+        /// Sources: files, folders, addresses without passwords.
         data: Vec<String>,
-        /// What is run.
+        /// The statement that is run.
         statement: VerifiedStatement,
         /// How its rows are shown.
         #[serde(default)]
@@ -123,8 +123,8 @@ pub enum TileContent {
     },
 }
 
-/// What the tiles of a board are filtered by. It counts for every table with such a column, and for
-/// tables whose rows each belong to one row of such a table.
+/// A filter of the tiles of a board. It applies to every table with this column, and to tables
+/// whose rows each belong to one row of such a table.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BoardFilter {
@@ -142,7 +142,7 @@ pub struct BoardFilter {
 }
 
 impl BoardFilter {
-    /// Whether it takes anything away.
+    /// Whether it restricts anything.
     #[must_use]
     pub fn is_set(&self) -> bool {
         !self.values.is_empty() || self.from.is_some() || self.until.is_some()
@@ -155,14 +155,14 @@ impl BoardFilter {
 pub struct BoardLink {
     /// Its id.
     pub id: BoardLinkId,
-    /// With whose grants it is read.
+    /// The user whose grants are used to read the board.
     pub viewer: UserId,
-    /// Filters that are part of the link and cannot be taken off.
+    /// Filters of the link, which its visitors cannot remove.
     #[serde(default)]
     pub filters: Vec<BoardFilter>,
     /// When it was made.
     pub created_at: Timestamp,
-    /// From when on it shows nothing.
+    /// When the link expires.
     pub expires_at: Timestamp,
 }
 
@@ -195,7 +195,7 @@ impl Check for Board {
     }
 }
 
-/// What holds for filters wherever they are given.
+/// Checks filters, those of boards and those of links alike.
 fn check_filters(problems: &mut Vec<Problem>, field: &'static str, filters: &[BoardFilter]) {
     let few = filters.len() <= MOST_FILTERS;
     require(problems, few, field, "must have at most 12 entries", filters.len());

@@ -1,5 +1,4 @@
-//! Calls of tools and what came of them (S0, S1, S2, S3 `ToolCall`/`Observation`, S4
-//! `ToolInvocation`).
+//! Tool calls and their outcomes.
 
 use crate::valid::{require, require_span};
 use crate::{
@@ -9,68 +8,70 @@ use crate::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A call that is to be made. What comes back is its [`Observation`].
+/// A tool call before it is made. Its result is an [`Observation`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ToolCall {
-    /// The call's id, also its idempotency key (S2 `id`, S0 `tool_id`).
+    /// The call's id, also its idempotency key.
     #[serde(alias = "id", alias = "tool_id")]
     pub call_id: CallId,
-    /// The plan's subtask or the workflow's node that asks for it.
+    /// The subtask of the plan or the node of the workflow that requests it.
     #[serde(default)]
     pub task_id: Option<NodeName>,
-    /// The MCP server; nothing for built-in tools.
+    /// The MCP server; none for built-in tools.
     #[serde(default)]
     pub server: Option<ServerName>,
-    /// Which tool (S2 `tool`).
+    /// The tool.
     #[serde(alias = "tool")]
     pub tool_name: ToolName,
     /// The data domain it serves.
     #[serde(default)]
     pub domain: Option<DomainName>,
-    /// With what (S0 `input_params`).
+    /// The arguments.
     #[serde(alias = "input_params")]
     pub arguments: JsonObject,
-    /// Where it is in its life.
+    /// The current status.
     #[serde(default)]
     pub status: CallStatus,
-    /// When it was made (S0 `started_at`).
+    /// When it was made.
     #[serde(alias = "started_at")]
     pub timestamp: Timestamp,
-    /// Which attempt it is.
+    /// The number of the attempt.
     #[serde(default)]
     pub attempt_number: Attempt,
 }
 
-/// One place at which a task waits for a person: a call, a node, a checkpoint. It is decided once.
+/// One point at which a task waits for a person: a call, a node or a checkpoint. It is decided
+/// once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct Gate {
     /// The task that waits.
     pub task: TaskId,
-    /// Which of its gates: the number of the effect that asked, or the place in a list of calls.
+    /// The number of the gate in its task: that of the effect that asked, or an index in a list of
+    /// calls.
     pub number: u64,
 }
 
-/// The life of a call.
+/// The states of a call.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CallStatus {
-    /// Written down, not yet made.
+    /// Recorded, not yet made.
     #[default]
     Pending,
-    /// Under way; a polling tool stays here until it answers.
+    /// In progress; a polling tool stays in this state until it answers.
     #[serde(alias = "executing", alias = "running")]
     InProgress,
-    /// Answered.
+    /// Succeeded.
     #[serde(alias = "succeeded")]
     Completed,
-    /// Went wrong; may be tried again while attempts are left.
+    /// Failed; may be retried while attempts are left.
     Failed,
-    /// Took too long.
+    /// Exceeded its time limit.
     Timeout,
-    /// Called off.
+    /// Cancelled.
     Cancelled,
-    /// Made, but nobody knows what came of it.
+    /// Made, but its outcome is unknown.
     Unknown,
 }
 
@@ -92,27 +93,27 @@ impl Check for ToolCall {
     fn check(&self, _: &mut Vec<Problem>) {}
 }
 
-/// How a call ended. One set for S1, S3 and S4, which name the same things differently.
+/// The outcome of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// Answered.
+    /// Succeeded.
     Success,
-    /// Went wrong (S4 `failure`).
+    /// Failed.
     #[serde(alias = "failure")]
     Error,
-    /// Took too long.
+    /// Exceeded its time limit.
     Timeout,
-    /// Asked for more memory or rows than it may.
+    /// Exceeded its limit of memory or rows.
     ResourceLimit,
-    /// Called off.
+    /// Cancelled.
     Cancelled,
-    /// Made, but nobody knows what came of it: the process died between effect and receipt.
+    /// Made, but its outcome is unknown: the process died between effect and receipt.
     Unknown,
 }
 
 impl Outcome {
-    /// The outcome in the words of JSON and SQL.
+    /// The outcome as it is written in JSON and SQL.
     pub fn name(self) -> &'static str {
         match self {
             Self::Success => "success",
@@ -125,7 +126,7 @@ impl Outcome {
     }
 }
 
-/// What kind of mistake it was, which decides how it is repaired.
+/// The kind of error, which decides how it is repaired.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorCategory {
@@ -135,17 +136,17 @@ pub enum ErrorCategory {
     TypeMismatch,
     /// No such column.
     MissingColumn,
-    /// Too long, too large.
+    /// Exceeded a limit of time or size.
     ResourceExhausted,
     /// Arguments break the tool's schema.
     InvalidArguments,
-    /// Policy said no.
+    /// Denied by policy.
     Denied,
     /// The tool or its server failed.
     ToolFailure,
 }
 
-/// What came back from a call.
+/// The result of a call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Observation {
@@ -153,23 +154,23 @@ pub struct Observation {
     pub observation_id: ObservationId,
     /// The call it answers.
     pub call_id: CallId,
-    /// How it ended.
+    /// The outcome.
     pub status: Outcome,
-    /// The result (S0 `result`, S1 `result_data`).
+    /// The result data.
     #[serde(default)]
     pub data: Option<serde_json::Value>,
-    /// What went wrong (S0 `error`).
+    /// The error message.
     #[serde(default)]
     pub error_message: Option<String>,
-    /// What kind of mistake it was.
+    /// The kind of error.
     #[serde(default)]
     pub error_category: Option<ErrorCategory>,
     /// How long it took.
     pub execution_time_seconds: Seconds,
-    /// Rows, for data.
+    /// Number of rows, for data.
     #[serde(default)]
     pub row_count: Option<u64>,
-    /// When it came (S0 `completed_at`).
+    /// When the result arrived.
     pub timestamp: Timestamp,
 }
 
@@ -208,22 +209,22 @@ impl Check for Observation {
     }
 }
 
-/// The lasting record of one call for analytics (S4 `ToolInvocation`, S1 `ToolExecutionResult`).
+/// The permanent record of one call, used for analytics.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ToolInvocation {
     /// The record's id.
     pub id: InvocationId,
-    /// For whom the call was made.
+    /// The user on whose behalf the call was made.
     pub user_id: UserId,
-    /// The agent's run it belongs to; nothing for direct calls.
+    /// The agent run it belongs to; none for direct calls.
     #[serde(default)]
     pub agent_execution_id: Option<ExecutionId>,
-    /// The tool in its version.
+    /// The version of the tool that was called.
     pub tool_definition_id: ToolId,
-    /// With what.
+    /// The arguments.
     pub input_parameters: JsonObject,
-    /// What came back; nothing on error.
+    /// The result; none on error.
     #[serde(default)]
     pub output_result: Option<serde_json::Value>,
     /// When it began.
@@ -232,9 +233,9 @@ pub struct ToolInvocation {
     pub invocation_end: Timestamp,
     /// How long it took.
     pub duration_ms: u64,
-    /// How it ended.
+    /// The outcome.
     pub status: Outcome,
-    /// What went wrong.
+    /// The error message.
     #[serde(default)]
     pub error_details: Option<serde_json::Value>,
     /// Attempts after the first.

@@ -1,5 +1,5 @@
-//! The JSON Schemas of every entity by name: for `docs/schemas/`, for editors, and for the test
-//! that keeps `docs/seeds.md` true.
+//! The JSON Schemas of all entities by name. They are used for `docs/schemas/`, for editors, and by
+//! the test that checks `docs/seeds.md`.
 
 use crate::*;
 use schemars::{JsonSchema, Schema};
@@ -52,6 +52,7 @@ pub fn schemas() -> BTreeMap<&'static str, Schema> {
         ScheduleTick,
         SemanticModel,
         ServerConfig,
+        Signal,
         State,
         StepRecord,
         SubAgentSession,

@@ -1,4 +1,4 @@
-//! Conversations, their messages, and the entities that outlive the window (S0, S2, S4).
+//! Conversations, their messages, and the entities mentioned in them.
 
 use crate::valid::require;
 use crate::{
@@ -8,23 +8,23 @@ use crate::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A conversation of one user. Messages and entities live beside it under the same id.
+/// A conversation of one user. Its messages and entities are stored separately under the same id.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Conversation {
-    /// S4's `id`, S0's `session_id`.
+    /// The conversation's id; `session_id` is read as well.
     #[serde(alias = "session_id")]
     pub id: ConversationId,
-    /// Who owns it.
+    /// The owner.
     pub user_id: UserId,
     /// The application it is about, or `generic`.
     pub application_domain: DomainName,
     /// When it began.
     pub created_at: Timestamp,
-    /// When the last message came (S0's `last_updated`).
+    /// When the last message arrived; `last_updated` is read as well.
     #[serde(alias = "last_updated")]
     pub updated_at: Timestamp,
-    /// Where it is in its life.
+    /// The current status.
     #[serde(default)]
     pub status: ConversationStatus,
     /// Tags, labels, domains accessed.
@@ -32,16 +32,16 @@ pub struct Conversation {
     pub metadata: JsonObject,
 }
 
-/// The life of a conversation. There is no way back.
+/// The life of a conversation. An archived one can be made active again; a deleted one is gone.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ConversationStatus {
-    /// Takes messages.
+    /// Accepts messages.
     #[default]
     Active,
-    /// Kept to read.
+    /// Read-only.
     Archived,
-    /// Its messages and entities are gone; the tombstone stays.
+    /// Its messages and entities are deleted; a tombstone remains.
     Deleted,
 }
 
@@ -49,20 +49,20 @@ impl States for ConversationStatus {
     fn next(self) -> &'static [Self] {
         match self {
             Self::Active => &[Self::Archived, Self::Deleted],
-            Self::Archived => &[Self::Deleted],
+            Self::Archived => &[Self::Active, Self::Deleted],
             Self::Deleted => &[],
         }
     }
 }
 
-/// Whether people are still in it: a matter of the last message's age, so it is derived and never
+/// Whether a conversation is active. This is derived from the age of the last message and never
 /// stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Activity {
     /// The last message is at most an hour old.
     Active,
-    /// It may be taken up again.
+    /// The last message is older; the conversation can be resumed.
     Idle,
 }
 
@@ -80,14 +80,14 @@ impl Check for Conversation {
 }
 
 impl Conversation {
-    /// Active or idle at this moment (S0).
+    /// The activity at this moment.
     pub fn activity(&self, now: Timestamp) -> Activity {
         if now.millis_since(self.updated_at) <= 3_600_000 { Activity::Active } else { Activity::Idle }
     }
 }
 
 impl Valid<Conversation> {
-    /// Moves it along its life, or says why not.
+    /// Changes the status, or returns why the change is not allowed.
     pub fn become_status(self, to: ConversationStatus, now: Timestamp) -> Result<Self, Invalid> {
         let to = step(Conversation::ENTITY, self.status, to)?;
         self.with(|c| {
@@ -97,22 +97,22 @@ impl Valid<Conversation> {
     }
 }
 
-/// Who speaks. S0 and S2 say `assistant` where S4 says `agent`; both are read, `agent` is written.
+/// The author of a message. `assistant` is read as `agent`; `agent` is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
-    /// The person.
+    /// The user.
     User,
-    /// One of our agents, or a model in its name.
+    /// An agent, or a model on its behalf.
     #[serde(alias = "assistant")]
     Agent,
-    /// Instructions of the house.
+    /// Instructions from the operator.
     System,
     /// A tool's result: data, never instructions.
     Tool,
 }
 
-/// A message; immutable once written (S0 `Message`, S2 `Message`, S4 `ConversationMessage`).
+/// A message; immutable once written.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Message {
@@ -120,15 +120,15 @@ pub struct Message {
     pub id: MessageId,
     /// The conversation it belongs to.
     pub conversation_id: ConversationId,
-    /// Who speaks.
+    /// The author.
     pub role: Role,
-    /// What was said.
+    /// The text.
     pub content: Content,
-    /// Its place in the conversation, unique there. The store gives it.
+    /// Its position in the conversation, unique there. The store assigns it.
     pub sequence_number: Sequence,
-    /// When it was said.
+    /// When it was written.
     pub timestamp: Timestamp,
-    /// Which agent spoke; required when the role is `agent`.
+    /// The agent that wrote it; required when the role is `agent`.
     #[serde(default)]
     pub agent_type: Option<Label>,
     /// The calls made for it.
@@ -160,27 +160,27 @@ impl Check for Message {
     }
 }
 
-/// Something an application knows, mentioned in a conversation, so that "it" can be found again
-/// (S4).
+/// An entity of an application that was mentioned in a conversation, so that "it" can be resolved
+/// later.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ConversationEntity {
     /// The id of this reference.
     pub id: EntityRef,
-    /// Where it was mentioned.
+    /// The conversation in which it was mentioned.
     pub conversation_id: ConversationId,
     /// `task`, `customer`, `note`, …
     pub entity_type: EntityType,
-    /// The application's own id.
+    /// The application's id of the entity.
     pub entity_id: EntityId,
-    /// Its title, when it has one.
+    /// Its title, if it has one.
     #[serde(default)]
     pub entity_name: Option<EntityName>,
     /// When it was first mentioned.
     pub first_mentioned_at: Timestamp,
     /// When it was last mentioned.
     pub last_mentioned_at: Timestamp,
-    /// How often.
+    /// Number of mentions.
     pub mention_count: u32,
     /// Other attributes that were extracted.
     #[serde(default)]

@@ -1,4 +1,4 @@
-//! How errors are classed and how a refused value is described.
+//! Error classes, and the description of a rejected value.
 
 use std::fmt;
 
@@ -7,11 +7,11 @@ use std::fmt;
 pub enum ErrorClass {
     /// The caller can fix it: a wrong value, a missing file, an unknown name.
     User,
-    /// Policy said no. Trying again changes nothing.
+    /// Policy denies it. A retry does not help.
     Denied,
-    /// The world was in the way: a timeout, a lock, a full disk. Trying later may work.
+    /// A temporary external failure: a timeout, a lock, a full disk. A later retry may succeed.
     Transient,
-    /// We are wrong. Report it.
+    /// A bug in Steward. Report it.
     Bug,
 }
 
@@ -69,7 +69,8 @@ impl fmt::Display for Problem {
 
 impl std::error::Error for Problem {}
 
-/// A value that cannot be: all broken rules at once, so that a person fixes them in one go.
+/// A value that breaks its rules. It lists all broken rules at once, so that they can be fixed
+/// together.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{entity}: {}", .problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
 pub struct Invalid {

@@ -1,4 +1,4 @@
-//! Tests of answers that people write for their own questions (`steward eval`).
+//! Test cases for answers, written by users for their own questions (`steward eval`).
 
 use crate::valid::require;
 use crate::{Check, Problem, Question};
@@ -10,10 +10,10 @@ use std::collections::BTreeSet;
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EvalSuite {
-    /// The data of cases that name none. Files are looked for beside this file.
+    /// The data of cases that name none. Paths are relative to this file.
     #[serde(default)]
     pub data: Vec<String>,
-    /// What an answer may take, unless a case says otherwise.
+    /// The budget of an answer, unless a case sets its own.
     #[serde(default)]
     pub budget: EvalBudget,
     /// The cases in order.
@@ -21,35 +21,35 @@ pub struct EvalSuite {
     pub cases: Vec<EvalCase>,
 }
 
-/// A question with what its answer has to be.
+/// A question with the expected answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EvalCase {
-    /// What it is called, once in its file.
+    /// The name of the case, unique in its file.
     pub name: String,
     /// The question.
     pub question: Question,
-    /// The data, instead of that of the file.
+    /// The data, instead of the file's default.
     #[serde(default)]
     pub data: Vec<String>,
-    /// What the answer has to be.
+    /// The expected answer.
     pub expect: Expectation,
     /// The only tools that may be called; all when empty.
     #[serde(default)]
     pub tools: Vec<String>,
-    /// What the answer may take.
+    /// The budget of the answer.
     #[serde(default)]
     pub budget: EvalBudget,
 }
 
-/// What an answer has to be. Everything that is given has to hold.
+/// The expected answer. Every condition that is given must hold.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Expectation {
-    /// The rows. A row holds when each of its values stands in a row of the answer.
+    /// The rows. An expected row matches when each of its values occurs in a row of the answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rows: Option<Vec<Vec<serde_json::Value>>>,
-    /// A SELECT statement whose rows the answer has to have.
+    /// A SELECT statement; the answer must have the same rows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sql: Option<String>,
     /// Whether the order of the rows counts.
@@ -58,27 +58,27 @@ pub struct Expectation {
     /// The first number of the answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub number: Option<f64>,
-    /// By how much numbers may differ; a millionth of the number unless said.
+    /// The tolerance for numbers; one millionth of the number by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tolerance: Option<f64>,
-    /// Words that the answer has to say.
+    /// Words that the answer must contain.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub contains: Vec<String>,
-    /// How the question ends.
+    /// The expected ending.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<EvalOutcome>,
-    /// Whether the answer is called sure.
+    /// Whether the answer must be marked as certain.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sure: Option<bool>,
 }
 
-/// How a question ends.
+/// How the processing of a question ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum EvalOutcome {
     /// With rows.
     Answered,
-    /// With a question back.
+    /// With a clarifying question.
     AskedBack,
     /// With the reason why the data does not answer it.
     Declined,
@@ -88,23 +88,23 @@ pub enum EvalOutcome {
     Failed,
 }
 
-/// What an answer may take.
+/// The budget of an answer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EvalBudget {
     /// Seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seconds: Option<f64>,
-    /// Calls of tools.
+    /// Tool calls.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calls: Option<u32>,
-    /// Tokens of a model, read and written.
+    /// Model tokens, input and output.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens: Option<u64>,
 }
 
 impl EvalBudget {
-    /// This budget, with another where it says nothing.
+    /// This budget, with missing limits taken from another.
     #[must_use]
     pub fn or(self, other: Self) -> Self {
         Self {

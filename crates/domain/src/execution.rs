@@ -1,5 +1,4 @@
-//! Runs of agents and the context in which tools are chosen (S4 `AgentExecution`, S1
-//! `ToolExecutionContext`).
+//! Records of agent runs, and the context in which tools are selected.
 
 use crate::valid::{require, require_span};
 use crate::{
@@ -10,22 +9,22 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// One recorded run of an agent: what it was given, what it decided, and why.
+/// One recorded run of an agent: its input, its decisions and its reasoning.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AgentExecution {
     /// The record's id.
     pub id: ExecutionId,
-    /// The conversation, when there is one.
+    /// The conversation, if there is one.
     #[serde(default)]
     pub conversation_id: Option<ConversationId>,
-    /// For whom it ran.
+    /// The user on whose behalf it ran.
     pub user_id: UserId,
-    /// Which agent.
+    /// The agent.
     pub agent_type: AgentKind,
-    /// What it was given.
+    /// The input.
     pub input_data: serde_json::Value,
-    /// What it decided.
+    /// The output.
     pub output_data: serde_json::Value,
     /// When it began.
     pub execution_start: Timestamp,
@@ -33,15 +32,15 @@ pub struct AgentExecution {
     pub execution_end: Timestamp,
     /// How long it took.
     pub duration_ms: u64,
-    /// How it ended.
+    /// The final status.
     pub status: ExecutionStatus,
-    /// What went wrong; required unless all went well.
+    /// The error message; required unless the run succeeded.
     #[serde(default)]
     pub error_details: Option<serde_json::Value>,
-    /// Its reasoning, step by step.
+    /// The reasoning steps.
     #[serde(default)]
     pub reasoning_trace: ReasoningTrace,
-    /// How sure it was of each decision.
+    /// The confidence of each decision.
     #[serde(default)]
     pub confidence_scores: BTreeMap<String, Confidence>,
     /// The tools it called.
@@ -49,13 +48,13 @@ pub struct AgentExecution {
     pub tools_invoked: Vec<ToolName>,
 }
 
-/// The four agents of S4.
+/// The four built-in agents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AgentKind {
     /// Plans and delegates.
     Orchestrator,
-    /// Checks that what is meant exists.
+    /// Checks that the entities which a request refers to exist.
     Validation,
     /// Resolves references.
     Conversation,
@@ -68,7 +67,7 @@ impl AgentKind {
     pub const ALL: [Self; 4] =
         [Self::Orchestrator, Self::Validation, Self::Conversation, Self::ErrorRecovery];
 
-    /// The kind in the words of JSON and SQL.
+    /// The kind as it is written in JSON and SQL.
     pub fn name(self) -> &'static str {
         match self {
             Self::Orchestrator => "orchestrator",
@@ -79,20 +78,20 @@ impl AgentKind {
     }
 }
 
-/// How a run ended.
+/// The final status of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ExecutionStatus {
-    /// All went well.
+    /// Everything succeeded.
     Success,
-    /// Nothing did.
+    /// Nothing succeeded.
     Failure,
-    /// Some of it did.
+    /// Some of it succeeded.
     Partial,
 }
 
 impl ExecutionStatus {
-    /// The status in the words of JSON and SQL.
+    /// The status as it is written in JSON and SQL.
     pub fn name(self) -> &'static str {
         match self {
             Self::Success => "success",
@@ -106,7 +105,7 @@ impl ExecutionStatus {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ReasoningTrace {
-    /// In order.
+    /// The steps in order.
     pub steps: Vec<ReasoningStep>,
 }
 
@@ -114,17 +113,17 @@ pub struct ReasoningTrace {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReasoningStep {
-    /// Its place, from 1.
+    /// Its number, from 1.
     pub step: u32,
-    /// What was done: `classify_intent`.
+    /// The action, such as `classify_intent`.
     pub action: Label,
-    /// From what.
+    /// The input of the step.
     pub input: serde_json::Value,
-    /// To what.
+    /// The output of the step.
     pub output: serde_json::Value,
-    /// How sure.
+    /// The confidence.
     pub confidence: Confidence,
-    /// When.
+    /// When the step was taken.
     pub timestamp: Timestamp,
 }
 
@@ -151,41 +150,41 @@ impl Check for AgentExecution {
     }
 }
 
-/// What a deployment is for; settings may differ.
+/// The environment of a deployment; settings may differ between environments.
 #[derive(
     Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Environment {
-    /// A developer's own.
+    /// A developer's machine.
     Development,
-    /// The rehearsal.
+    /// The test environment before production.
     Staging,
-    /// The real one.
+    /// Production.
     #[default]
     Production,
 }
 
-/// What tool selection knows of a request (S1).
+/// The context of a request for tool selection.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ToolExecutionContext {
-    /// The message that asks.
+    /// The user's message.
     pub user_request: Question,
-    /// The Slack channel, when it came from there.
+    /// The Slack channel, if it came from Slack.
     #[serde(default)]
     pub channel_id: Option<Label>,
-    /// Who asks.
+    /// The user who asks.
     pub user_id: UserId,
-    /// The Slack thread, when it came from one.
+    /// The Slack thread, if there is one.
     #[serde(default)]
     pub thread_ts: Option<Label>,
-    /// What may be chosen from.
+    /// The tools that may be selected.
     pub available_tools: Vec<ToolName>,
-    /// What was said before, at most 100 messages.
+    /// The preceding messages, at most 100.
     #[serde(default)]
     pub conversation_history: Vec<Message>,
-    /// Where we run.
+    /// The environment of this deployment.
     #[serde(default)]
     pub environment: Environment,
 }

@@ -1,5 +1,4 @@
-//! Identifiers: one type for each kind of thing, so that a task's id is never taken for a
-//! conversation's.
+//! Identifiers: one type for each kind of entity, so that they cannot be mixed up.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -23,7 +22,8 @@ macro_rules! ids {
             type Err = crate::Problem;
             fn from_str(text: &str) -> Result<Self, Self::Err> {
                 Uuid::parse_str(text).map(Self).map_err(|_| {
-                    crate::Problem::new("", concat!(stringify!($name), " must be a UUID such as 550e8400-e29b-41d4-a716-446655440000"), text)
+                    crate::Problem::new("", concat!(stringify!($name), " must be a UUID such as \
+                        550e8400-e29b-41d4-a716-446655440000"), text)
                 })
             }
         }
@@ -37,7 +37,7 @@ macro_rules! ids {
 }
 
 ids! {
-    /// A conversation (S0 calls it `session_id`).
+    /// A conversation.
     ConversationId;
     /// A message of a conversation.
     MessageId;
@@ -49,7 +49,7 @@ ids! {
     PlanId;
     /// One call of one tool.
     CallId;
-    /// What came back from a call.
+    /// The result of a call.
     ObservationId;
     /// One recorded run of an agent.
     ExecutionId;
@@ -71,14 +71,16 @@ ids! {
     PayloadId;
     /// A verified answer.
     VerifiedId;
-    /// What a person said of an answer.
+    /// A user's rating of an answer.
     FeedbackId;
     /// A schedule.
     ScheduleId;
     /// An alert on a schedule.
     AlertId;
-    /// Something that is sent out.
+    /// A delivery to an outside address.
     DeliveryId;
+    /// A signal for a run.
+    SignalId;
     /// A board.
     BoardId;
     /// A tile of a board.
@@ -87,14 +89,14 @@ ids! {
     BoardLinkId;
 }
 
-/// The chain a journal entry belongs to: a task's, a conversation's, or the house's own
+/// The chain that a journal entry belongs to: that of a task, of a conversation, or of the system
 /// ([`ChainId::SYSTEM`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct ChainId(pub Uuid);
 
 impl ChainId {
-    /// Retention runs, erasures and key changes: what the house does by itself.
+    /// The chain of system actions: retention runs, erasures and key changes.
     pub const SYSTEM: Self = Self(Uuid::nil());
 }
 

@@ -1,55 +1,55 @@
-//! What a request means and where it belongs (S0 `DomainRoutingDecision`, S1 `UserIntent`).
+//! The intent of a request, and the domains it is routed to.
 
 use crate::valid::require;
 use crate::{Check, Confidence, DomainName, JsonObject, Label, Problem, Question, ToolName};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What someone wants to accomplish.
+/// The intent of a request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct UserIntent {
-    /// The kind of wish.
+    /// The kind of intent.
     pub intent_type: IntentKind,
-    /// How sure.
+    /// The confidence.
     pub confidence: Confidence,
-    /// What was found in the words.
+    /// The entities found in the text.
     #[serde(default)]
     pub parameters: JsonObject,
-    /// What else must be known first.
+    /// Information that is still missing.
     #[serde(default)]
     pub context_requirements: Vec<Label>,
-    /// What could do it.
+    /// Tools that could do it.
     #[serde(default)]
     pub suggested_tools: Vec<ToolName>,
-    /// What to try otherwise.
+    /// Alternatives.
     #[serde(default)]
     pub fallback_options: Vec<Label>,
 }
 
-/// S4's seven kinds and S1's four; `analyze` is in both.
+/// The kinds of intent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum IntentKind {
-    /// Make something.
+    /// Create something.
     Create,
-    /// Look at one thing.
+    /// Read one entity.
     Read,
     /// Change something.
     Update,
     /// Remove something.
     Delete,
-    /// See several.
+    /// List several entities.
     List,
-    /// Find by words.
+    /// Search by words.
     Search,
-    /// Work out from data.
+    /// Compute from data.
     Analyze,
-    /// Make it short.
+    /// Summarize.
     Summarize,
-    /// Bring from elsewhere.
+    /// Fetch from another system.
     Fetch,
-    /// Make it plain.
+    /// Explain.
     Explain,
 }
 
@@ -58,22 +58,22 @@ impl Check for UserIntent {
     fn check(&self, _: &mut Vec<Problem>) {}
 }
 
-/// Which domains a question goes to, and why.
+/// The domains a question is routed to, with the reason.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DomainRoutingDecision {
     /// The question as asked.
     pub user_query: Question,
-    /// Where it goes.
+    /// The domains.
     pub identified_domains: Vec<DomainName>,
-    /// Why there.
+    /// The reason.
     pub reasoning: String,
-    /// How sure.
+    /// The confidence.
     pub confidence: Confidence,
-    /// Whether it could be meant otherwise.
+    /// Whether the question is ambiguous.
     #[serde(default)]
     pub ambiguity_detected: bool,
-    /// Whether to ask back.
+    /// Whether to ask the user which reading is meant.
     #[serde(default)]
     pub clarification_needed: bool,
     /// The other readings.

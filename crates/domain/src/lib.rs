@@ -1,11 +1,11 @@
-//! What things are: every entity of Steward, its rules and its states.
+//! The entities of Steward, their rules and their states.
 //!
 //! Invariants
 //! - No I/O, no async, no clock, no randomness: time and ids are arguments.
 //! - A rule about one field lives in that field's type ([`UserId`], [`Confidence`], …), so the
 //!   field cannot hold a wrong value. A rule about several fields lives in [`Check`], and only
-//!   [`Valid`] can vouch for it: stores, engine and tools take `Valid<T>`.
-//! - A refused value says which field, which rule and what was found ([`Invalid`]).
+//!   [`Valid`] proves that it holds: stores, engine and tools take `Valid<T>`.
+//! - The error of a rejected value names the field, the rule and the value found ([`Invalid`]).
 
 mod agent;
 mod analysis;
@@ -30,6 +30,7 @@ mod saved;
 mod schedule;
 mod semantics;
 mod server;
+mod signal;
 mod state;
 mod task;
 mod text;
@@ -39,6 +40,7 @@ mod trace;
 mod valid;
 mod verified;
 mod workflow;
+mod workflow_parts;
 
 pub mod catalogue;
 
@@ -79,6 +81,7 @@ pub use semantics::{
     Segment, SemanticModel, TableMeaning,
 };
 pub use server::{McpServer, Sandbox, SandboxOff, SandboxRules, ServerAuth, ServerConfig, Transport};
+pub use signal::Signal;
 pub use state::{
     Checkpoint, CheckpointStatus, HumanAction, HumanFeedback, State, StateUpdate, SubAgentSession,
     SubAgentStatus,
@@ -96,6 +99,7 @@ pub use verified::{Feedback, FeedbackStatus, Rating, VerifiedAnswer, VerifiedRes
 pub use workflow::{
     EdgeDef, EdgeTarget, Join, JoinWord, NodeDef, NodeKind, TimeoutOutcome, Workflow, find_cycle,
 };
+pub use workflow_parts::{Escalation, ItemFailure, RetryClass, RetryPolicy};
 
 /// A JSON object: metadata, arguments, state updates.
 pub type JsonObject = serde_json::Map<String, serde_json::Value>;

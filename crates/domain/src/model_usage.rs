@@ -1,38 +1,38 @@
-//! What language models used: counted for each answer, summed by day, person and model.
+//! Usage of language models, counted for each reply and summed by day, user and model.
 
 use crate::{Label, UserId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Calls, tokens and money of one person with one model on one day.
+/// Calls, tokens and cost of one user with one model on one day.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ModelUsage {
     /// The day in UTC: `2026-03-31`.
     pub day: String,
-    /// For whom.
+    /// The user.
     pub user_id: UserId,
     /// The model, by its name in the settings.
     pub model: Label,
-    /// Answers.
+    /// Number of calls.
     pub calls: u64,
-    /// Tokens read.
+    /// Input tokens.
     pub input_tokens: u64,
-    /// Tokens written.
+    /// Output tokens.
     pub output_tokens: u64,
-    /// Of the tokens read, those that the provider had in its cache.
+    /// Input tokens that the provider served from its cache.
     pub cached_tokens: u64,
-    /// Money, in millionths of the currency of the prices.
+    /// Cost, in millionths of the currency of the price list.
     pub cost_micros: u64,
 }
 
 impl ModelUsage {
-    /// Tokens, read and written.
+    /// Input and output tokens.
     #[must_use]
     pub fn tokens(&self) -> u64 {
         self.input_tokens.saturating_add(self.output_tokens)
     }
 
-    /// Adds another one of the same person and model.
+    /// Adds the usage of another record of the same user and model.
     pub fn add(&mut self, other: &Self) {
         self.calls = self.calls.saturating_add(other.calls);
         self.input_tokens = self.input_tokens.saturating_add(other.input_tokens);

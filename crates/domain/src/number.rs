@@ -60,25 +60,26 @@ macro_rules! numbers {
 }
 
 numbers! {
-    /// How sure we are, from 0 to 1. Calibrated: of the answers given with 0.9, nine in ten are
-    /// right.
+    /// A probability from 0 to 1. Calibrated: of the answers with 0.9, nine in ten are right.
     Confidence: f64, "number", 0.0..=1.0, default 0.0;
-    /// How freely a model samples.
+    /// The sampling temperature of a model.
     Temperature: f64, "number", 0.0..=2.0, default 0.7;
     /// A duration or an estimate in seconds; a year at most.
     Seconds: f64, "number", 0.0..=31536000.0, default 0.0;
-    /// Rows a query may return.
+    /// Maximum rows of a query.
     RowLimit: u32, "integer", 1..=200000, default 200000;
-    /// Seconds an analysis may take.
+    /// Maximum seconds of an analysis.
     AnalysisTimeout: u32, "integer", 1..=180, default 30;
-    /// Seconds a tool call may take.
+    /// Maximum seconds of a tool call.
     ToolTimeout: u32, "integer", 1..=300, default 300;
-    /// Which attempt at a call this is.
+    /// The number of the attempt of a call.
     Attempt: u8, "integer", 1..=3, default 1;
-    /// How often an agent or a workflow may go round.
+    /// Maximum iterations of an agent or a workflow.
     Iterations: u32, "integer", 1..=10000, default 10;
+    /// How many items of a `map` node are worked on at once.
+    MapConcurrency: u32, "integer", 1..=64, default 4;
     /// Days something is kept.
     Days: u32, "integer", 0..=36500, default 7;
-    /// A place in an order, from 1.
+    /// A position in an order, from 1.
     Sequence: u64, "integer", 1..=9007199254740991, default 1;
 }

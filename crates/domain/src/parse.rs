@@ -1,11 +1,11 @@
-//! The strict way from JSON text to a valid entity.
+//! Strict parsing of JSON text into a valid entity.
 
 use crate::{Check, Invalid, Problem, Valid};
 use serde::de::DeserializeOwned;
 
 /// Parses and validates; the error names the path of the field that is wrong.
 pub fn parse<T: Check + DeserializeOwned>(json: &str) -> Result<Valid<T>, Invalid> {
-    // Serde would also take the fields of a struct from an array, by their order.
+    // Serde also accepts an array of field values for a struct; this is rejected here.
     if !json.trim_start().starts_with('{') {
         let problem = Problem::new("", "must be a JSON object", json.trim());
         return Err(Invalid { entity: T::ENTITY, problems: vec![problem] });

@@ -1,4 +1,4 @@
-//! Plans: what is to be done, in which order, at which cost (S3).
+//! Plans: subtasks, their order and their estimated cost.
 
 use crate::valid::require;
 use crate::workflow::find_cycle;
@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Subtasks that form a directed graph without cycles.
+/// Subtasks that form a directed acyclic graph.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
@@ -18,16 +18,16 @@ pub struct Plan {
     pub plan_id: PlanId,
     /// The request it serves.
     pub request_id: TaskId,
-    /// What is to be done.
+    /// The subtasks.
     pub subtasks: Vec<Subtask>,
-    /// The sum of all costs.
+    /// The sum of all estimates.
     pub total_estimated_seconds: Seconds,
     /// When it was made.
     pub created_at: Timestamp,
-    /// Why it is made this way.
+    /// The reasoning behind the plan.
     #[serde(default)]
     pub reasoning: String,
-    /// Where it is in its life.
+    /// The current status.
     #[serde(default)]
     pub status: PlanStatus,
 }
@@ -38,45 +38,45 @@ pub struct Plan {
 pub struct Subtask {
     /// Its name, unique in the plan: `load_sales`.
     pub task_id: NodeName,
-    /// In words.
+    /// A description for people.
     pub description: String,
-    /// Which tool does it.
+    /// The tool that executes it.
     pub tool_name: ToolName,
-    /// What must be done first.
+    /// Subtasks that must complete first.
     #[serde(default)]
     pub dependencies: Vec<NodeName>,
-    /// What must hold: `filter before aggregate`.
+    /// Constraints, such as `filter before aggregate`.
     #[serde(default)]
     pub invariants: Vec<String>,
-    /// How long it should take.
+    /// The estimated duration.
     #[serde(default)]
     pub estimated_cost_seconds: Seconds,
-    /// Names of the data it needs. Whoever makes them comes first, without being named in
-    /// `dependencies`.
+    /// Names of the data it needs. The subtasks that produce them run first, even if `dependencies`
+    /// does not name them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub inputs: Vec<NodeName>,
-    /// Names of the data it makes.
+    /// Names of the data it produces.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub outputs: Vec<NodeName>,
-    /// What its tool is called with; `${…}` in a text holds an expression.
+    /// The arguments of the tool; `${…}` in a text holds an expression.
     #[serde(default, skip_serializing_if = "JsonObject::is_empty")]
     pub arguments: JsonObject,
 }
 
-/// The life of a plan.
+/// The states of a plan.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PlanStatus {
-    /// Written.
+    /// Created.
     #[default]
     Draft,
-    /// Its rules hold.
+    /// Validated.
     Validated,
-    /// Being carried out.
+    /// Being executed.
     Executing,
-    /// Carried out.
+    /// Completed.
     Completed,
-    /// Given up.
+    /// Abandoned.
     Abandoned,
 }
 
@@ -132,7 +132,7 @@ impl Check for Plan {
 }
 
 impl Valid<Plan> {
-    /// S3's second check, which needs the request and the registry: the plan fits the time and its
+    /// The checks that need the request and the registry: the plan fits the time limit and its
     /// tools exist.
     pub fn admit(
         &self,

@@ -1,4 +1,4 @@
-//! What worked before, and what came out: recipes and artifacts (S3).
+//! Recipes (plans of earlier questions) and artifacts.
 
 use crate::valid::require;
 use crate::{
@@ -8,29 +8,29 @@ use crate::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// An analysis that worked, with its particulars taken out.
+/// The plan of a successful analysis, with placeholders for its values.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Recipe {
     /// The recipe's id.
     pub recipe_id: RecipeId,
-    /// Whose it is: what one person asked is not shown to another.
+    /// The owner. Recipes are not shared between users.
     pub user_id: UserId,
-    /// Hash of the schemas it was made for.
+    /// Hash of the schemas it applies to.
     pub schema_fingerprint: Sha256Hex,
     /// The question with `{placeholders}`.
     pub intent_template: Template,
-    /// The question's place in the space of the embedding model in use.
+    /// The embedding of the question, from the embedding model in use.
     pub intent_embedding: Vec<f32>,
     /// The plan with placeholders.
     pub plan_structure: PlanTemplate,
     /// The arguments of each call with placeholders.
     pub tool_argument_templates: Vec<JsonObject>,
-    /// How often it worked.
+    /// Number of successful uses.
     pub success_count: u64,
-    /// When it first worked.
+    /// When it was first used successfully.
     pub created_at: Timestamp,
-    /// When it last worked.
+    /// When it was last used successfully.
     pub last_used_at: Timestamp,
 }
 
@@ -48,11 +48,11 @@ pub struct PlanTemplate {
 pub struct SubtaskTemplate {
     /// Its name.
     pub task_id: NodeName,
-    /// Which tool does it.
+    /// The tool that executes it.
     pub tool_name: ToolName,
     /// The argument pattern, such as `SELECT … WHERE state = {location}`.
     pub arg_template: String,
-    /// What must be done first.
+    /// Steps that must complete first.
     #[serde(default)]
     pub dependencies: Vec<NodeName>,
 }
@@ -80,7 +80,7 @@ impl Check for Recipe {
     }
 }
 
-/// A file that came out of an analysis.
+/// A file that an analysis produced.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Artifact {
@@ -88,9 +88,9 @@ pub struct Artifact {
     pub artifact_id: ArtifactId,
     /// The request it came from.
     pub request_id: TaskId,
-    /// What it is.
+    /// The kind of artifact.
     pub artifact_type: ArtifactKind,
-    /// Where it is: a path or an address.
+    /// Its location: a path or an address.
     pub content_ref: String,
     /// SHA-256 of the file.
     pub content_hash: Sha256Hex,
@@ -118,7 +118,7 @@ pub enum ArtifactKind {
 }
 
 impl ArtifactKind {
-    /// What a request must have asked for to get one.
+    /// The deliverable that a request must ask for to get this kind.
     pub fn deliverable(self) -> Deliverable {
         match self {
             Self::Table => Deliverable::Tables,

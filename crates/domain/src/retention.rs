@@ -1,4 +1,4 @@
-//! How long things are kept (S2's policy file, S4's table).
+//! Retention periods.
 
 use crate::valid::require;
 use crate::{Check, Days, Problem, Task, TaskStatus};
@@ -6,23 +6,23 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// `config/retention_policy.yaml`. S2's three keys, and S4's periods by kind with their defaults.
+/// The contents of `config/retention_policy.yaml`: retention periods by kind, with defaults.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct RetentionPolicy {
-    /// Days an ended task's trace is kept when nothing else says.
+    /// Days to keep the trace of an ended task when no other rule applies.
     pub default_days: Days,
-    /// By the task's label: `critical: 30`.
+    /// Days by task label: `critical: 30`.
     pub by_task: BTreeMap<String, Days>,
-    /// By how it ended: `failed: 14`.
+    /// Days by final status: `failed: 14`.
     pub by_status: BTreeMap<String, Days>,
     /// Days without a message after which a conversation is archived.
     pub conversation_archive_days: Days,
-    /// Days an archived conversation is kept; for ever when absent.
+    /// Days an archived conversation is kept; never deleted when absent.
     pub conversation_delete_days: Option<Days>,
-    /// Days an agent's run is kept; aggregates stay.
+    /// Days the record of an agent run is kept; aggregates stay.
     pub execution_days: Days,
-    /// Days a tool's invocation is kept; aggregates stay.
+    /// Days the record of a tool call is kept; aggregates stay.
     pub invocation_days: Days,
 }
 
@@ -43,8 +43,8 @@ impl Default for RetentionPolicy {
 }
 
 impl RetentionPolicy {
-    /// How long this task's trace is kept after its end: its own word, then its label, then its
-    /// status, then the default.
+    /// How long the trace of a task is kept after its end. The task's own setting applies first,
+    /// then its label, its status, and the default.
     pub fn days_for(&self, task: &Task) -> Days {
         let by_label = task.label.as_ref().and_then(|label| self.by_task.get(label.as_str()));
         let by_status = || self.by_status.get(task.status_name());
@@ -59,14 +59,15 @@ impl Check for RetentionPolicy {
     const ENTITY: &'static str = "RetentionPolicy";
     fn check(&self, problems: &mut Vec<Problem>) {
         for status in self.by_status.keys() {
-            let ended = [TaskStatus::Completed, TaskStatus::Failed, TaskStatus::Cancelled];
+            let ended =
+                [TaskStatus::Completed, TaskStatus::Failed, TaskStatus::Cancelled, TaskStatus::Rejected];
             let known =
                 ended.iter().any(|s| serde_json::to_value(s).is_ok_and(|name| name == status.as_str()));
             require(
                 problems,
                 known,
                 &format!("by_status.{status}"),
-                "must be completed, failed or cancelled",
+                "must be completed, failed, cancelled or rejected",
                 status,
             );
         }

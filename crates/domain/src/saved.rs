@@ -1,8 +1,8 @@
-//! What people keep by name: verified answers, feedback, schedules, alerts, deliveries, boards.
-//! Stores keep them alike.
+//! Saved items of users: verified answers, feedback, schedules, alerts, deliveries, boards. All
+//! kinds are stored in the same way.
 
 use crate::{
-    Alert, Board, Check, Delivery, Feedback, Problem, Schedule, Timestamp, UserId, VerifiedAnswer,
+    Alert, Board, Check, Delivery, Feedback, Problem, Schedule, Signal, Timestamp, UserId, VerifiedAnswer,
     VerifiedResult,
 };
 use schemars::JsonSchema;
@@ -11,12 +11,12 @@ use uuid::Uuid;
 
 macro_rules! saved {
     ($($(#[$doc:meta])* $name:ident = $text:literal, shared $shared:expr, due $due:expr;)*) => {
-        /// Something that a person keeps.
+        /// A saved item of a user.
         #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
         #[serde(tag = "kind", rename_all = "snake_case")]
         pub enum SavedItem { $($(#[$doc])* $name($name),)* }
 
-        /// The kinds of what people keep.
+        /// The kinds of saved items.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
         #[serde(rename_all = "snake_case")]
         pub enum SavedKind { $($(#[$doc])* $name,)* }
@@ -25,7 +25,7 @@ macro_rules! saved {
             /// All of them.
             pub const ALL: &[Self] = &[$(Self::$name),*];
 
-            /// The kind in the words of JSON and SQL.
+            /// The kind as it is written in JSON and SQL.
             #[must_use]
             pub fn name(self) -> &'static str {
                 match self { $(Self::$name => $text),* }
@@ -45,7 +45,7 @@ macro_rules! saved {
                 match self { $(Self::$name(one) => one.id.0),* }
             }
 
-            /// Whose it is.
+            /// The owner.
             #[must_use]
             pub fn user_id(&self) -> &UserId {
                 match self { $(Self::$name(one) => &one.user_id),* }
@@ -63,13 +63,13 @@ macro_rules! saved {
                 match self { $(Self::$name(one) => one.updated_at),* }
             }
 
-            /// Whether everybody here may see it.
+            /// Whether all users may see it.
             #[must_use]
             pub fn is_shared(&self) -> bool {
                 match self { $(Self::$name(one) => { let shared: fn(&$name) -> bool = $shared; shared(one) })* }
             }
 
-            /// When something is to be done with it.
+            /// When it is due for processing.
             #[must_use]
             pub fn due_at(&self) -> Option<Timestamp> {
                 match self { $(Self::$name(one) => { let due: fn(&$name) -> Option<Timestamp> = $due; due(one) })* }
@@ -115,7 +115,7 @@ saved! {
     VerifiedAnswer = "verified_answer", shared |_| true, due |_| None;
     /// The rows of a verified answer.
     VerifiedResult = "verified_result", shared |_| false, due |_| None;
-    /// What was said of an answer.
+    /// The rating of an answer.
     Feedback = "feedback", shared |_| false, due |_| None;
     /// A schedule.
     Schedule = "schedule", shared |_| false, due |one| one.next_at;
@@ -123,6 +123,8 @@ saved! {
     Alert = "alert", shared |_| false, due |_| None;
     /// A delivery.
     Delivery = "delivery", shared |_| false, due |one| one.next_at;
+    /// A signal for a run.
+    Signal = "signal", shared |_| false, due |one| one.next_at;
     /// A board.
     Board = "board", shared |one| one.is_shared, due |_| None;
 }

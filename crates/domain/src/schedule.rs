@@ -1,5 +1,4 @@
-//! Questions and workflows that run by the clock, the alerts on their results, and what is sent
-//! out.
+//! Scheduled questions and workflows, the alerts on their results, and deliveries.
 
 use crate::valid::require;
 use crate::verified::require_order;
@@ -9,31 +8,31 @@ use crate::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A question or a workflow that runs by the clock.
+/// A question or a workflow that runs on a schedule.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Schedule {
     /// Its id.
     pub id: ScheduleId,
-    /// Whose it is. It runs with the grants that they have then.
+    /// The owner. It runs with the grants that the owner has at that time.
     pub user_id: UserId,
-    /// What it is called.
+    /// The name of the schedule.
     pub name: Label,
-    /// When it runs, in the words it was made with.
+    /// When it runs, as the user wrote it.
     pub cadence: String,
     /// The same as a cron pattern: minute, hour, day of month, month, day of week.
     pub cron: String,
-    /// The IANA zone that the pattern is read in.
+    /// The IANA time zone of the pattern.
     pub zone: String,
     /// What runs.
     pub subject: ScheduleSubject,
-    /// What happens with ticks that nobody was there for.
+    /// The handling of missed ticks.
     #[serde(default)]
     pub catch_up: CatchUp,
-    /// Whether it runs.
+    /// Whether it is active.
     #[serde(default)]
     pub status: ScheduleStatus,
-    /// The next tick; none while it is paused, or when the pattern has no more.
+    /// The next tick; none while it is paused, or when the pattern has no further tick.
     #[serde(default)]
     pub next_at: Option<Timestamp>,
     /// The last tick that was run.
@@ -51,7 +50,7 @@ pub struct Schedule {
     pub updated_at: Timestamp,
 }
 
-/// What runs by the clock.
+/// The subject of a schedule.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum ScheduleSubject {
@@ -59,56 +58,56 @@ pub enum ScheduleSubject {
     Question {
         /// The question.
         question: Question,
-        /// Files, folders, addresses without passwords.
+        /// Sources: files, folders, addresses without passwords.
         data: Vec<String>,
     },
-    /// A workflow or an agent of the home.
+    /// A workflow or an agent of the home folder.
     Workflow {
         /// Its name.
         workflow: Label,
-        /// What it is given.
+        /// Its input.
         #[serde(default)]
         input: serde_json::Value,
     },
 }
 
-/// What happens with ticks that nobody was there for.
+/// The handling of missed ticks, which were due while no process was running.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CatchUp {
-    /// The last of them runs.
+    /// Only the last one runs.
     #[default]
     Last,
     /// Each of them runs, in order.
     All,
-    /// None of them runs: it goes on with the next tick.
+    /// None of them runs; the schedule continues with the next tick.
     Skip,
 }
 
-/// Whether a schedule runs.
+/// Whether a schedule is active.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ScheduleStatus {
-    /// It runs.
+    /// Active.
     #[default]
     Active,
-    /// It waits until it is resumed.
+    /// Paused until it is resumed.
     Paused,
 }
 
-/// A tick that was taken: the task that it queued. There is one for each schedule and moment.
+/// A claimed tick and the task that it queued. There is at most one for each schedule and due time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ScheduleTick {
     /// The schedule.
     pub schedule_id: ScheduleId,
-    /// The moment that it was due.
+    /// When the tick was due.
     pub due_at: Timestamp,
-    /// Whose it is.
+    /// The owner.
     pub user_id: UserId,
     /// The task that it queued.
     pub task_id: TaskId,
-    /// When its alerts were looked at and its answer was handed to delivery.
+    /// When its alerts were evaluated and its answer was handed to delivery.
     #[serde(default)]
     pub settled_at: Option<Timestamp>,
 }
@@ -119,30 +118,31 @@ pub struct ScheduleTick {
 pub struct Alert {
     /// Its id.
     pub id: AlertId,
-    /// Whose it is.
+    /// The owner.
     pub user_id: UserId,
-    /// The schedule whose answers are looked at.
+    /// The schedule whose answers are evaluated.
     pub schedule_id: ScheduleId,
-    /// What it is called.
+    /// The name of the alert.
     pub name: Label,
-    /// When it stands.
+    /// The condition that triggers it.
     pub condition: AlertCondition,
-    /// Hours in which nothing is sent; it is sent when they end, if it still stands.
+    /// Quiet hours, in which nothing is sent. The alert is sent when they end, if its condition
+    /// still holds.
     #[serde(default)]
     pub quiet: Option<QuietHours>,
     /// Where it is sent.
     #[serde(default)]
     pub notify: Vec<DeliveryTarget>,
-    /// Whether it stands.
+    /// Whether it is triggered.
     #[serde(default)]
     pub status: AlertStatus,
-    /// Since when it stands.
+    /// Since when it has been triggered.
     #[serde(default)]
     pub since: Option<Timestamp>,
-    /// Who acknowledged it.
+    /// The user who acknowledged it.
     #[serde(default)]
     pub acknowledged_by: Option<UserId>,
-    /// Whether it was sent since it stands.
+    /// Whether it was sent since it was triggered.
     #[serde(default)]
     pub is_sent: bool,
     /// The value of the last answer.
@@ -154,34 +154,34 @@ pub struct Alert {
     pub updated_at: Timestamp,
 }
 
-/// When an alert stands. The value is the first number of the answer.
+/// The condition that triggers an alert. The value is the first number of the answer.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum AlertCondition {
-    /// The value is above.
+    /// The value is above this threshold.
     Above(f64),
-    /// The value is below.
+    /// The value is below this threshold.
     Below(f64),
-    /// The value changed by more than so many percent since the answer before.
+    /// The value changed by more than this percentage since the previous answer.
     Changed(f64),
     /// The answer has no rows or no number, or the question failed.
     Missing,
 }
 
-/// Hours of a day in a zone. They may span midnight.
+/// A time of day range in a time zone. It may span midnight.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct QuietHours {
-    /// From this minute of the day on.
+    /// The first minute of the day, inclusive.
     pub from_minute: u16,
-    /// Until before this minute of the day.
+    /// The last minute of the day, exclusive.
     pub to_minute: u16,
     /// The IANA zone.
     pub zone: String,
 }
 
 impl QuietHours {
-    /// Whether a minute of the day is within.
+    /// Whether a minute of the day is within the range.
     #[must_use]
     pub fn covers(&self, minute: u16) -> bool {
         if self.from_minute <= self.to_minute {
@@ -192,51 +192,51 @@ impl QuietHours {
     }
 }
 
-/// Whether an alert stands.
+/// The state of an alert.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AlertStatus {
-    /// All is well.
+    /// The condition does not hold.
     #[default]
     Clear,
     /// The condition holds.
     Standing,
-    /// The condition holds, and somebody has seen it.
+    /// The condition holds, and a user has acknowledged it.
     Acknowledged,
 }
 
-/// Where something is sent.
+/// The target of a delivery.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum DeliveryTarget {
-    /// A web address that takes a signed POST.
+    /// A URL that receives a signed POST.
     Webhook(String),
 }
 
-/// Something that is sent out, with its receipt.
+/// An outgoing delivery with its receipt.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Delivery {
-    /// Its id; the receiver sees it, and a repeated one is the same delivery.
+    /// Its id, which the receiver sees. A repeated id is the same delivery.
     pub id: DeliveryId,
-    /// Whose it is.
+    /// The owner.
     pub user_id: UserId,
     /// The schedule it comes from.
     pub schedule_id: ScheduleId,
-    /// Where it goes.
+    /// The target.
     pub target: DeliveryTarget,
-    /// What is sent.
+    /// The payload.
     pub content: JsonObject,
-    /// How it stands.
+    /// The current status.
     #[serde(default)]
     pub status: DeliveryStatus,
-    /// How often it was tried.
+    /// Number of attempts.
     #[serde(default)]
     pub attempts: u32,
-    /// When it is tried next.
+    /// When the next attempt is due.
     #[serde(default)]
     pub next_at: Option<Timestamp>,
-    /// What came of the last try.
+    /// The outcome of the last attempt.
     #[serde(default)]
     pub receipt: Option<String>,
     /// When it was made.
@@ -245,16 +245,16 @@ pub struct Delivery {
     pub updated_at: Timestamp,
 }
 
-/// How a delivery stands.
+/// The states of a delivery.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DeliveryStatus {
-    /// It waits for its next try.
+    /// Waiting for the next attempt.
     #[default]
     Waiting,
-    /// The receiver took it.
+    /// The receiver accepted it.
     Delivered,
-    /// It was given up.
+    /// Abandoned after the last attempt.
     Failed,
 }
 

@@ -1,4 +1,4 @@
-//! Metrics as code: what the columns and numbers of the data mean, written down once
+//! Metrics as code: definitions of the tables, columns and metrics of the data
 //! (`semantics/*.yaml`).
 
 use crate::valid::require;
@@ -11,51 +11,51 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SemanticModel {
-    /// Tables by the name they have in the data.
+    /// Tables by their name in the data.
     #[serde(default)]
     pub tables: BTreeMap<String, TableMeaning>,
     /// Metrics by name.
     #[serde(default)]
     pub metrics: BTreeMap<String, Metric>,
-    /// Sets of rows by name: "large orders".
+    /// Named sets of rows: "large orders".
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub segments: BTreeMap<String, Segment>,
     /// When fiscal years begin.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calendar: Option<Calendar>,
-    /// Words of the house and what they mean, for people.
+    /// A glossary of the organisation's terms, for people.
     #[serde(default)]
     pub glossary: BTreeMap<String, String>,
 }
 
-/// A set of rows with a name.
+/// A named set of rows.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Segment {
-    /// Other names that questions use.
+    /// Synonyms that questions use.
     #[serde(default)]
     pub synonyms: Vec<String>,
-    /// For people.
+    /// A description for people.
     #[serde(default)]
     pub description: String,
-    /// The table whose rows they are.
+    /// The table of the rows.
     pub table: String,
-    /// What holds for them, all of it.
+    /// The conditions, all of which must hold.
     pub filters: Vec<MetricFilter>,
 }
 
-/// When fiscal years begin, and how they are named.
+/// The fiscal year: its first month, and how it is named.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Calendar {
     /// The month in which a fiscal year begins, from 1 to 12.
     pub fiscal_year_starts: u8,
-    /// By which of its two years it is named.
+    /// Which of its two calendar years names it.
     #[serde(default)]
     pub fiscal_year_named_by: FiscalYearName,
 }
 
-/// By which of its two years a fiscal year is named.
+/// Which of its two calendar years names a fiscal year.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FiscalYearName {
@@ -66,55 +66,55 @@ pub enum FiscalYearName {
     Start,
 }
 
-/// A metric that is added up over time.
+/// A metric that is accumulated over time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Cumulative {
-    /// The metric that is added up. It has to be a sum or a count.
+    /// The metric that is accumulated. It must be a sum or a count.
     pub of: String,
-    /// Where the sum begins.
+    /// Where the sum restarts.
     #[serde(default)]
     pub since: CumulativeSince,
 }
 
-/// Where a cumulative metric begins.
+/// Where a cumulative metric restarts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CumulativeSince {
-    /// With the first row.
+    /// Never.
     #[default]
     Start,
-    /// Anew with each year.
+    /// Each year.
     Year,
-    /// Anew with each quarter.
+    /// Each quarter.
     Quarter,
-    /// Anew with each month.
+    /// Each month.
     Month,
 }
 
-/// What a table holds.
+/// The meaning of a table.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TableMeaning {
-    /// What one row is.
+    /// What one row represents.
     #[serde(default)]
     pub grain: String,
-    /// The columns that tell its rows apart.
+    /// The columns that identify a row.
     #[serde(default)]
     pub key: Vec<String>,
-    /// The column that times of a question mean.
+    /// The column used for the times in a question.
     #[serde(default)]
     pub default_time: Option<String>,
-    /// Columns that are more than their name says.
+    /// Descriptions of columns.
     #[serde(default)]
     pub columns: BTreeMap<String, ColumnMeaning>,
 }
 
-/// What a column holds.
+/// The meaning of a column.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ColumnMeaning {
-    /// For people.
+    /// A description for people.
     #[serde(default)]
     pub description: String,
     /// Its unit, such as `EUR` or `kg`.
@@ -122,15 +122,15 @@ pub struct ColumnMeaning {
     pub unit: Option<String>,
 }
 
-/// A number with one definition. Exactly one of `expression`, `ratio`, `derived` and `cumulative`
-/// says how it is computed.
+/// A metric. Exactly one of `expression`, `ratio`, `derived` and `cumulative` defines how it is
+/// computed.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Metric {
-    /// Other names that questions use.
+    /// Synonyms that questions use.
     #[serde(default)]
     pub synonyms: Vec<String>,
-    /// For people; the answer says it.
+    /// A description for people; it is part of the answer.
     #[serde(default)]
     pub description: String,
     /// The table whose rows it is computed over.
@@ -140,46 +140,46 @@ pub struct Metric {
     /// `avg(price)`.
     #[serde(default)]
     pub expression: Option<String>,
-    /// One metric over another.
+    /// The ratio of two metrics.
     #[serde(default)]
     pub ratio: Option<Ratio>,
     /// Arithmetic over metrics in braces: `{revenue} - {refunds}`.
     #[serde(default)]
     pub derived: Option<String>,
-    /// A metric that is added up over time.
+    /// A metric that is accumulated over time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cumulative: Option<Cumulative>,
-    /// Rows that count, all of them.
+    /// Conditions on the rows that count; all must hold.
     #[serde(default)]
     pub filters: Vec<MetricFilter>,
 }
 
-/// One metric over another.
+/// The ratio of two metrics.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Ratio {
-    /// The metric above.
+    /// The numerator.
     pub numerator: String,
-    /// The metric below.
+    /// The denominator.
     pub denominator: String,
 }
 
-/// A condition on the rows of a metric. Exactly one of the comparisons is said.
+/// A condition on the rows of a metric. Exactly one of the comparisons must be given.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MetricFilter {
     /// The column.
     pub column: String,
-    /// It has one of these values.
+    /// It equals one of these values.
     #[serde(default)]
     pub is: Vec<String>,
-    /// It has none of these values.
+    /// It equals none of these values.
     #[serde(default)]
     pub is_not: Vec<String>,
-    /// It is greater.
+    /// It is greater than this.
     #[serde(default)]
     pub above: Option<f64>,
-    /// It is smaller.
+    /// It is less than this.
     #[serde(default)]
     pub below: Option<f64>,
 }
@@ -217,7 +217,7 @@ impl Check for SemanticModel {
     }
 }
 
-/// Exactly one comparison is said.
+/// Checks that exactly one comparison is given.
 fn check_filter(problems: &mut Vec<Problem>, field: &str, filter: &MetricFilter) {
     let ways =
         [!filter.is.is_empty(), !filter.is_not.is_empty(), filter.above.is_some(), filter.below.is_some()];

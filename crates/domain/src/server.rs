@@ -1,4 +1,4 @@
-//! MCP servers: how each is reached, shut in, and shown who asks (S2 `MCPServer`).
+//! MCP servers: transport, sandbox and authentication.
 
 use crate::tool::yes;
 use crate::valid::require;
@@ -7,33 +7,33 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// A connection to an MCP server (S2).
+/// The configuration of an MCP server.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct McpServer {
     /// Its name, unique.
     pub name: ServerName,
-    /// How it is reached.
+    /// The transport.
     pub transport: Transport,
-    /// Where it is.
+    /// The command or the address.
     pub config: ServerConfig,
-    /// Whether it is used.
+    /// Whether it is enabled.
     #[serde(default = "yes")]
     pub enabled: bool,
-    /// The application that its tools belong to; `generic` when nothing is said.
+    /// The application that its tools belong to; `generic` by default.
     #[serde(default)]
     pub application_domain: Option<DomainName>,
     /// The category whose switches and permissions apply to its tools.
     #[serde(default)]
     pub category: Option<CategoryName>,
-    /// What a caller of any of its tools must hold.
+    /// Permissions that a caller of any of its tools needs.
     #[serde(default)]
     pub permissions: Vec<Label>,
-    /// When a person is asked before one of its tools is called. A foreign server's tools are asked
-    /// about when an argument stems from data.
+    /// When a call of its tools needs approval. By default, tools of an MCP server need approval
+    /// when an argument comes from data.
     #[serde(default = "when_untrusted")]
     pub approval: ApprovalMode,
-    /// How long a call of one of its tools may take.
+    /// Time limit of a call.
     #[serde(default)]
     pub timeout_seconds: ToolTimeout,
 }
@@ -42,7 +42,7 @@ fn when_untrusted() -> ApprovalMode {
     ApprovalMode::WhenUntrusted
 }
 
-/// How an MCP server is reached. S2 knows `stdio` and `sse`; Streamable HTTP came later.
+/// The transport of an MCP server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Transport {
@@ -55,7 +55,7 @@ pub enum Transport {
 }
 
 impl Transport {
-    /// In the words of the configuration.
+    /// The name as it is written in the configuration.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -66,7 +66,7 @@ impl Transport {
     }
 }
 
-/// A command for `stdio`, an address for the others.
+/// The connection: a command for `stdio`, an address for the other transports.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ServerConfig {
@@ -74,33 +74,33 @@ pub struct ServerConfig {
     pub command: Option<String>,
     /// Its arguments.
     pub args: Vec<String>,
-    /// Its environment; nothing else is handed down.
+    /// Its environment variables; no others are passed on.
     pub env: BTreeMap<String, String>,
-    /// Where the program starts.
+    /// The working directory of the program.
     pub folder: Option<String>,
-    /// How the program is shut in. Nothing means the standard sandbox; `off` means that it runs
-    /// with the rights of this process.
+    /// The sandbox of the program. If absent, the standard sandbox; `off` runs the program with the
+    /// rights of this process.
     pub sandbox: Sandbox,
     /// The address.
     pub url: Option<String>,
-    /// Headers sent with every request. `${NAME}` takes a value from the environment, here and in
-    /// `env`.
+    /// Headers sent with every request. `${NAME}` is replaced by an environment variable, here and
+    /// in `env`.
     pub headers: BTreeMap<String, String>,
-    /// How this process proves who it is.
+    /// The authentication of this process to the server.
     pub auth: Option<ServerAuth>,
 }
 
-/// How a server's program is shut in: `off`, or by these rules. Nothing means the standard rules.
+/// The sandbox of a server's program: `off`, or rules. If absent, the standard rules apply.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Sandbox {
-    /// Not at all.
+    /// No sandbox.
     Off(SandboxOff),
-    /// By these rules.
+    /// A sandbox with these rules.
     Rules(SandboxRules),
 }
 
-/// The word for no sandbox.
+/// The value that disables the sandbox.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SandboxOff {
@@ -143,7 +143,7 @@ impl<'de> Deserialize<'de> for Sandbox {
                 }
             }
 
-            // Older YAML takes `off` and `on` for switches.
+            // YAML 1.1 parses `off` and `on` as booleans.
             fn visit_bool<E: serde::de::Error>(self, on: bool) -> Result<Sandbox, E> {
                 Ok(if on { Sandbox::default() } else { Sandbox::Off(SandboxOff::Off) })
             }
@@ -165,21 +165,21 @@ impl<'de> Deserialize<'de> for Sandbox {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SandboxRules {
-    /// Whether it also gets what an ordinary server needs: its installation, its folder, the caches
-    /// of its package runner, what its arguments name, and the network.
+    /// Whether it also gets what a typical server needs: its installation, its folder, the caches
+    /// of its package runner, the paths in its arguments, and the network.
     pub standard: bool,
     /// Folders it may read beside the system's programs and libraries.
     pub read: Vec<String>,
     /// Folders it may read and write.
     pub write: Vec<String>,
-    /// Whether it may open connections; when nothing is said, only with `standard`.
+    /// Whether it may open connections; by default only with `standard`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub network: Option<bool>,
-    /// Whether it is not started at all where the kernel cannot shut it in.
+    /// Whether to refuse to start it if the kernel does not support the sandbox.
     pub required: bool,
 }
 
-/// How a remote server is shown who asks.
+/// The authentication to a remote server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields)]
 pub enum ServerAuth {
@@ -188,25 +188,25 @@ pub enum ServerAuth {
         /// The variable that holds it.
         token_variable: String,
     },
-    /// OAuth 2.1 with PKCE; a person logs in once with `steward mcp-servers login`.
+    /// OAuth 2.1 with PKCE; a user signs in once with `steward mcp-servers login`.
     Oauth {
-        /// The client's id, where the server does not hand one out.
+        /// The client id, if the server does not issue one.
         #[serde(default)]
         client_id: Option<String>,
         /// The variable that holds the client's secret.
         #[serde(default)]
         secret_variable: Option<String>,
-        /// What is asked for.
+        /// The scopes that are requested.
         #[serde(default)]
         scopes: Vec<String>,
     },
-    /// OAuth 2.1 between programs: no person logs in.
+    /// OAuth 2.1 client credentials, without a user.
     ClientCredentials {
         /// The client's id.
         client_id: String,
         /// The variable that holds the client's secret.
         secret_variable: String,
-        /// What is asked for.
+        /// The scopes that are requested.
         #[serde(default)]
         scopes: Vec<String>,
     },

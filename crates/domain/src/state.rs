@@ -1,4 +1,4 @@
-//! The shared state of a run, its checkpoints, and sub-agents' sessions (S2).
+//! The shared state of a run, its checkpoints, and the sessions of sub-agents.
 
 use crate::valid::require;
 use crate::{
@@ -8,28 +8,27 @@ use crate::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What a run knows. `messages` only grow; the other fields are replaced.
+/// The state of a run. `messages` are only appended; the other fields are replaced.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct State {
     /// The conversation so far.
     pub messages: Vec<Message>,
-    /// What comes next.
+    /// The next action.
     #[serde(default)]
     pub next_action: Option<Label>,
-    /// Who is at work.
+    /// The agent that is running.
     pub current_agent: AgentName,
     /// Chooses among an edge's routes.
     #[serde(default)]
     pub routing_key: Option<Label>,
-    /// Anything else.
+    /// Any other values.
     #[serde(default)]
     pub metadata: JsonObject,
 }
 
 impl State {
-    /// Applies an update by S2's reducer: messages are appended, what is present replaces what was
-    /// there.
+    /// Applies an update: messages are appended, fields that are present replace the old values.
     pub fn reduce(mut self, messages: Vec<Message>, updates: StateUpdate) -> Self {
         self.messages.extend(messages);
         self.next_action = updates.next_action.or(self.next_action);
@@ -64,13 +63,13 @@ pub struct Checkpoint {
     pub task_id: TaskId,
     /// The state as it was.
     pub state: State,
-    /// The node it stands at.
+    /// The node at which it was taken.
     pub position: NodeName,
-    /// Its place among the task's checkpoints, from 0; monotonically increasing.
+    /// Its number among the task's checkpoints, from 0; monotonically increasing.
     pub sequence: u64,
     /// When it was taken.
     pub created_at: Timestamp,
-    /// Whether a person's word is awaited.
+    /// Whether it waits for a decision of a person.
     #[serde(default)]
     pub awaiting_human: bool,
     /// When the person answered.
@@ -78,14 +77,14 @@ pub struct Checkpoint {
     pub resumed_at: Option<Timestamp>,
 }
 
-/// S2's checkpoint states, derived from the two fields that carry them.
+/// The states of a checkpoint, derived from the two fields above.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CheckpointStatus {
-    /// Taken; nobody is awaited.
+    /// Taken; no decision is pending.
     Created,
-    /// A person is awaited.
+    /// A decision of a person is pending.
     AwaitingHuman,
-    /// The person has answered.
+    /// The person has decided.
     Resumed,
 }
 
@@ -100,7 +99,7 @@ impl States for CheckpointStatus {
 }
 
 impl Checkpoint {
-    /// Where it is in its life.
+    /// The current status.
     pub fn status(&self) -> CheckpointStatus {
         match (self.resumed_at, self.awaiting_human) {
             (Some(_), _) => CheckpointStatus::Resumed,
@@ -125,13 +124,13 @@ impl Check for Checkpoint {
     }
 }
 
-/// What a person said at a pause.
+/// The decision of a person at a pause.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HumanFeedback {
     /// The decision.
     pub action: HumanAction,
-    /// Words for the agent.
+    /// A message for the agent.
     #[serde(default)]
     pub message: String,
     /// Changes to the state; only with `modify`.
@@ -143,11 +142,11 @@ pub struct HumanFeedback {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum HumanAction {
-    /// Go on as shown.
+    /// Continue as shown.
     Approve,
-    /// Do not.
+    /// Do not continue.
     Reject,
-    /// Go on with changes.
+    /// Continue with changes.
     Modify,
 }
 
@@ -173,7 +172,7 @@ impl Check for HumanFeedback {
     }
 }
 
-/// A sub-agent's own conversation; nothing of it reaches the parent but the summary.
+/// The conversation of a sub-agent. Only its summary reaches the parent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SubAgentSession {
@@ -181,30 +180,30 @@ pub struct SubAgentSession {
     pub session_id: SessionId,
     /// The task that called it.
     pub parent_task_id: TaskId,
-    /// Which agent.
+    /// The agent.
     pub agent_name: AgentName,
-    /// What it was asked.
+    /// Its instructions.
     pub task_description: Description,
     /// Its own messages.
     pub message_history: Vec<Message>,
-    /// What it hands back.
+    /// The summary that it returned.
     #[serde(default)]
     pub summary: Option<String>,
-    /// Where it is in its life.
+    /// The current status.
     pub status: SubAgentStatus,
     /// When it began.
     pub created_at: Timestamp,
 }
 
-/// The life of a sub-agent's session.
+/// The states of a sub-agent's session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SubAgentStatus {
-    /// At work.
+    /// Running.
     Running,
-    /// Handed back its summary.
+    /// Returned its summary.
     Completed,
-    /// Gave up.
+    /// Failed.
     Failed,
 }
 

@@ -1,4 +1,4 @@
-//! Tasks: units of work with a life, an owner and a journal of their own (S2).
+//! Tasks: units of work with a status, an owner and a journal chain.
 
 use crate::valid::require;
 use crate::{
@@ -14,19 +14,19 @@ use serde::{Deserialize, Serialize};
 pub struct Task {
     /// The task's id, and the id of its journal chain.
     pub id: TaskId,
-    /// For whom it runs.
+    /// The owner.
     pub user_id: UserId,
-    /// What it is to do.
+    /// The description of the work.
     pub description: Description,
-    /// Where it is in its life.
+    /// The current status.
     #[serde(default)]
     pub status: TaskStatus,
-    /// Who does it.
+    /// The agent that executes it.
     pub assigned_agent: AgentName,
-    /// What came out.
+    /// The result.
     #[serde(default)]
     pub result: Option<String>,
-    /// Why it failed.
+    /// Why it failed, or why a person said no.
     #[serde(default)]
     pub error: Option<String>,
     /// When it was submitted.
@@ -34,13 +34,13 @@ pub struct Task {
     /// When work began.
     #[serde(default)]
     pub started_at: Option<Timestamp>,
-    /// When it ended, in whatever way.
+    /// When it ended, with any status.
     #[serde(default)]
     pub completed_at: Option<Timestamp>,
-    /// How long its trace is kept; the policy decides when absent.
+    /// How long its trace is kept; the retention policy decides when absent.
     #[serde(default)]
     pub retention_days: Option<Days>,
-    /// What the retention policy calls this kind of task: `critical`, `debug`.
+    /// The label for the retention policy: `critical`, `debug`.
     #[serde(default)]
     pub label: Option<Label>,
     /// The task that started it.
@@ -48,33 +48,34 @@ pub struct Task {
     pub parent_task_id: Option<TaskId>,
 }
 
-/// The life of a task. S2 has no pause and no cancellation in its diagram, but asks for both in its
-/// text.
+/// The states of a task.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TaskStatus {
-    /// Waits for its turn.
+    /// Waiting in the queue.
     #[default]
     Pending,
-    /// Is being worked on.
+    /// Running.
     Running,
-    /// Waits for a person or a timer.
+    /// Waiting for a person or a timer.
     Paused,
-    /// Done.
+    /// Completed.
     Completed,
-    /// Could not be done.
+    /// Failed.
     Failed,
-    /// Was called off.
+    /// Cancelled.
     Cancelled,
+    /// A person said no, and that was its end.
+    Rejected,
 }
 
 impl States for TaskStatus {
     fn next(self) -> &'static [Self] {
         match self {
             Self::Pending => &[Self::Running, Self::Cancelled],
-            Self::Running => &[Self::Paused, Self::Completed, Self::Failed, Self::Cancelled],
-            Self::Paused => &[Self::Running, Self::Failed, Self::Cancelled],
-            Self::Completed | Self::Failed | Self::Cancelled => &[],
+            Self::Running => &[Self::Paused, Self::Completed, Self::Failed, Self::Cancelled, Self::Rejected],
+            Self::Paused => &[Self::Running, Self::Failed, Self::Cancelled, Self::Rejected],
+            Self::Completed | Self::Failed | Self::Cancelled | Self::Rejected => &[],
         }
     }
 }
@@ -98,12 +99,12 @@ impl Check for Task {
             "is required once work has begun",
             "nothing",
         );
-        let failed = self.status == TaskStatus::Failed;
+        let failed = matches!(self.status, TaskStatus::Failed | TaskStatus::Rejected);
         require(
             problems,
             failed == self.error.is_some(),
             "error",
-            "is present exactly when the task has failed",
+            "is present exactly when the task has failed or was rejected",
             self.status_name(),
         );
         require(
@@ -133,7 +134,7 @@ impl Check for Task {
 }
 
 impl Task {
-    /// A task that is taken up in the moment it is submitted.
+    /// A task that starts as soon as it is submitted.
     pub fn running(
         id: TaskId,
         user_id: UserId,
@@ -158,7 +159,7 @@ impl Task {
         }
     }
 
-    /// The status in the words of JSON.
+    /// The status as it is written in JSON.
     pub fn status_name(&self) -> &'static str {
         match self.status {
             TaskStatus::Pending => "pending",
@@ -167,22 +168,23 @@ impl Task {
             TaskStatus::Completed => "completed",
             TaskStatus::Failed => "failed",
             TaskStatus::Cancelled => "cancelled",
+            TaskStatus::Rejected => "rejected",
         }
     }
 }
 
 impl Valid<Task> {
-    /// Takes it up.
+    /// Starts it.
     pub fn start(self, now: Timestamp) -> Result<Self, Invalid> {
         self.advance(TaskStatus::Running, |task| task.started_at = task.started_at.or(Some(now)))
     }
 
-    /// Lays it aside until a person or a timer calls.
+    /// Pauses it until a person or a timer resumes it.
     pub fn pause(self) -> Result<Self, Invalid> {
         self.advance(TaskStatus::Paused, |_| {})
     }
 
-    /// Ends it well.
+    /// Completes it with its result.
     pub fn complete(self, result: String, now: Timestamp) -> Result<Self, Invalid> {
         self.advance(TaskStatus::Completed, |task| {
             task.result = Some(result);
@@ -190,10 +192,18 @@ impl Valid<Task> {
         })
     }
 
-    /// Ends it with the reason.
+    /// Fails it with an error message.
     pub fn fail(self, error: String, now: Timestamp) -> Result<Self, Invalid> {
         self.advance(TaskStatus::Failed, |task| {
             task.error = Some(error);
+            task.completed_at = Some(now);
+        })
+    }
+
+    /// Ends it with the no of a person, and their reason.
+    pub fn reject(self, reason: String, now: Timestamp) -> Result<Self, Invalid> {
+        self.advance(TaskStatus::Rejected, |task| {
+            task.error = Some(reason);
             task.completed_at = Some(now);
         })
     }

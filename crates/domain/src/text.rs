@@ -1,4 +1,4 @@
-//! Texts with rules. Each type carries its rule into parsing, error messages and JSON Schema alike.
+//! Text types with rules. Each type applies its rule in parsing, error messages and JSON Schema.
 
 use crate::Problem;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -20,9 +20,10 @@ macro_rules! texts {
                 if !($min..=$max).contains(&length) {
                     return Err(Problem::new("", concat!(stringify!($name), " must have ", $min, " to ", $max, " characters"), text));
                 }
-                // PostgreSQL cannot keep this character, and nothing that people read contains it.
+                // PostgreSQL cannot store this character, and no readable text contains it.
                 if text.contains('\0') {
-                    return Err(Problem::new("", concat!(stringify!($name), " must not contain the character U+0000"), text));
+                    return Err(Problem::new("", concat!(stringify!($name), " must not contain the character \
+                        U+0000"), text));
                 }
                 $(
                     let holds: fn(&str) -> bool = $holds;
@@ -80,7 +81,7 @@ macro_rules! texts {
 }
 
 texts! {
-    /// Who asks. Opaque: it is never parsed.
+    /// The id of a user. Opaque: it is never parsed.
     UserId: 1..=255;
     /// The application or data domain: `todo`, `sales`, or `generic`.
     DomainName: 1..=50, "^[a-z][a-z0-9_]*$", snake_case;
@@ -88,10 +89,10 @@ texts! {
     AgentName: 1..=100, "^[a-z][a-z0-9_]*$", snake_case;
     /// A tool category: `slack_tools`, `analysis_tools`.
     CategoryName: 1..=100, "^[a-z][a-z0-9_]*$", snake_case;
-    /// A tool's name. Wider than S4's pattern because MCP servers choose their own (`get-sum`,
+    /// A tool's name. The pattern is wide because MCP servers choose their own names (`get-sum`,
     /// `sql.run`).
     ToolName: 1..=255, "^[A-Za-z0-9_][A-Za-z0-9_./-]*$", tool_name;
-    /// A tool's name, or the beginning of several: `banking.*`, `crm.list_*`.
+    /// A tool's name, or a prefix of several names: `banking.*`, `crm.list_*`.
     ToolPattern: 1..=255, "^[A-Za-z0-9_][A-Za-z0-9_./-]*\\*?$", tool_pattern;
     /// The name of an MCP server in the configuration.
     ServerName: 1..=100, "^[A-Za-z0-9_][A-Za-z0-9_.-]*$", server_name;
@@ -101,11 +102,11 @@ texts! {
     NodeName: 1..=100, "^[A-Za-z_][A-Za-z0-9_.-]*$", node_name;
     /// SHA-256 in lower-case hexadecimal.
     Sha256Hex: 64..=64, "^[0-9a-f]{64}$", sha256_hex;
-    /// What someone wants to know, in plain language.
+    /// A question in plain language.
     Question: 1..=2000, "\\S", not_blank;
-    /// What a task is to do.
+    /// The description of a task.
     Description: 1..=10000, "\\S", not_blank;
-    /// The text of a message. A message that large is an attachment.
+    /// The text of a message. Anything larger is an attachment.
     Content: 1..=1000000;
     /// The kind of an application's entity: `task`, `customer`.
     EntityType: 1..=100, "\\S", not_blank;
@@ -134,13 +135,13 @@ fn tool_pattern(text: &str) -> bool {
 }
 
 impl ToolPattern {
-    /// How all the names begin that it stands for; nothing when it is one name.
+    /// The prefix of the names it matches; none when it is a single name.
     #[must_use]
     pub fn prefix(&self) -> Option<&str> {
         self.strip_suffix('*')
     }
 
-    /// Whether a tool is one of those that it stands for.
+    /// Whether it matches a tool.
     #[must_use]
     pub fn matches(&self, tool: &ToolName) -> bool {
         self.prefix().map_or(tool.as_str() == self.as_str(), |prefix| tool.starts_with(prefix))

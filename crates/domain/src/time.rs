@@ -1,5 +1,5 @@
-//! A point in time: UTC, microseconds, written as RFC 3339. It is always an argument; nothing here
-//! reads a clock.
+//! A point in time: UTC, microseconds, written as RFC 3339. It is always an argument; this module
+//! does not read a clock.
 
 use crate::Problem;
 use chrono::{DateTime, SecondsFormat, Utc};
@@ -7,7 +7,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::{borrow::Cow, fmt, str::FromStr};
 
-/// Microseconds since 1970 in UTC. Finer digits are cut: both stores keep microseconds.
+/// Microseconds since 1970 in UTC. Finer digits are truncated: both stores keep microseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(i64);
 
@@ -15,8 +15,7 @@ impl Timestamp {
     /// The earliest and latest that both RFC 3339 and PostgreSQL can write: years 0001 to 9999.
     const RANGE: std::ops::RangeInclusive<i64> = -62_135_596_800_000_000..=253_402_300_799_999_999;
 
-    /// Builds from microseconds since 1970; outside the years 1 to 9999 it takes the nearest that
-    /// can be written.
+    /// Builds from microseconds since 1970; values outside the years 1 to 9999 are clamped.
     pub fn from_micros(micros: i64) -> Self {
         Self(micros.clamp(*Self::RANGE.start(), *Self::RANGE.end()))
     }
@@ -26,17 +25,17 @@ impl Timestamp {
         self.0
     }
 
-    /// This long before; a span that leaves the calendar ends at its edge.
+    /// The time this many days earlier, clamped to the supported range.
     pub fn minus_days(self, days: u32) -> Self {
         Self::from_micros(self.0.saturating_sub(i64::from(days) * 86_400_000_000))
     }
 
-    /// Whole milliseconds from `earlier` to here, 0 when it is later.
+    /// Whole milliseconds since `earlier`; 0 if `earlier` is later.
     pub fn millis_since(self, earlier: Self) -> u64 {
         u64::try_from((self.0 - earlier.0) / 1000).unwrap_or(0)
     }
 
-    /// The same moment for libraries that speak chrono.
+    /// The same time as a chrono value.
     pub fn to_chrono(self) -> DateTime<Utc> {
         DateTime::from_timestamp_micros(self.0).unwrap_or(DateTime::UNIX_EPOCH)
     }

@@ -1,5 +1,4 @@
-//! Tools: what can be done, who offers it, and under which conditions (S0 `Domain`, S1, S2 `Tool`,
-//! S4 `ToolDefinition`).
+//! Tool definitions, categories, settings and domains.
 
 use crate::valid::require;
 use crate::{
@@ -23,7 +22,7 @@ pub struct ToolDefinition {
     pub tool_version: SemanticVersion,
     /// The application it belongs to, or `generic`.
     pub application_domain: DomainName,
-    /// Where the definition comes from.
+    /// The origin of the definition.
     pub origin: ToolOrigin,
     /// The MCP server that offers it.
     #[serde(default)]
@@ -31,35 +30,33 @@ pub struct ToolDefinition {
     /// The category whose switches and permissions apply to it.
     #[serde(default)]
     pub category: Option<CategoryName>,
-    /// What it does, in words that selection can work with.
+    /// What it does, written for tool selection.
     pub description: Description,
-    /// The description's place in the space of the embedding model in use; its width is the
-    /// model's.
+    /// The embedding of the description; its width depends on the embedding model in use.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description_embedding: Option<Vec<f32>>,
-    /// JSON Schema of the arguments (S2's `input_schema`, S1's `function_signature`).
+    /// JSON Schema of the arguments.
     #[serde(alias = "input_schema")]
     pub parameter_schema: JsonObject,
-    /// JSON Schema of the result (S2's `output_schema`).
+    /// JSON Schema of the result.
     #[serde(default, alias = "output_schema")]
     pub return_schema: JsonObject,
-    /// Whether it can be used (S1's `enabled`). Switching it off is how a tool is deleted: history
-    /// stays.
+    /// Whether it can be used. Tools are disabled rather than deleted, so that their history stays.
     #[serde(default = "yes", alias = "enabled")]
     pub is_active: bool,
-    /// Whether the entity it acts on must be shown to exist first.
+    /// Whether the entity it acts on must be checked for existence first.
     #[serde(default)]
     pub requires_validation: bool,
-    /// How long a call may take.
+    /// Time limit of a call.
     #[serde(default)]
     pub timeout_seconds: ToolTimeout,
-    /// What to try when it fails, in order.
+    /// Tools to try when it fails, in order.
     #[serde(default)]
     pub fallback_tools: Vec<ToolName>,
-    /// Whether a person must agree first.
+    /// When a call needs the approval of a person.
     #[serde(default)]
     pub approval: ApprovalMode,
-    /// Whether a call may be made again when its outcome is not known.
+    /// Whether a call may be repeated when its outcome is unknown.
     #[serde(default)]
     pub idempotency: Idempotency,
     /// When it was registered.
@@ -75,8 +72,8 @@ pub(crate) fn yes() -> bool {
     true
 }
 
-/// Where a definition comes from. What a foreign server says is kept as it is; what we write must
-/// meet both seeds.
+/// The origin of a definition. Definitions of MCP servers are kept as they are; our own must meet
+/// all rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolOrigin {
@@ -90,29 +87,29 @@ pub enum ToolOrigin {
     SubAgent,
 }
 
-/// When a person is asked.
+/// When a call needs the approval of a person.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ApprovalMode {
-    /// Not asked.
+    /// Never.
     #[default]
     Never,
-    /// Asked before every call.
+    /// Before every call.
     Always,
-    /// Asked when an argument stems from untrusted data.
+    /// When an argument comes from untrusted data.
     WhenUntrusted,
 }
 
-/// What a repeated call does. The careful reading is the default: a call may have effects and must
-/// not be repeated.
+/// The effect of repeating a call. By default, a call is assumed to have effects and is not
+/// repeated.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Idempotency {
     /// Changes nothing.
     ReadOnly,
-    /// The same key changes things once.
+    /// Calls with the same key take effect once.
     Keyed,
-    /// Each call counts.
+    /// Each call takes effect.
     #[default]
     None,
 }
@@ -121,8 +118,7 @@ impl Check for ToolDefinition {
     const ENTITY: &'static str = "ToolDefinition";
     fn check(&self, problems: &mut Vec<Problem>) {
         if matches!(self.origin, ToolOrigin::Builtin | ToolOrigin::Configured) {
-            // S1 asks for at most 500 characters, S4 for at least 50: both hold for what we write
-            // ourselves.
+            // Our own descriptions need at least 50 and at most 500 characters.
             let length = self.description.chars().count();
             require(
                 problems,
@@ -180,16 +176,16 @@ impl Check for ToolDefinition {
     }
 }
 
-/// Tools that are switched and permitted together (S1).
+/// A group of tools that share switches and permissions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ToolCategory {
     /// The category's name.
     pub name: CategoryName,
-    /// Whether its tools may be used at all.
+    /// Whether its tools may be used.
     #[serde(default = "yes")]
     pub enabled: bool,
-    /// What a caller must hold.
+    /// Permissions that a caller needs.
     #[serde(default)]
     pub permissions: Vec<Label>,
     /// Settings for every tool in it.
@@ -216,62 +212,62 @@ impl Check for ToolCategory {
     }
 }
 
-/// Settings of one tool (S1). What is not said here stays as the tool's definition has it.
+/// Settings of one tool. Absent settings keep the value of the tool's definition.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ToolConfiguration {
-    /// Which tool.
+    /// The tool.
     pub tool_name: ToolName,
     /// Whether it may be used.
     #[serde(default = "yes")]
     pub enabled: bool,
-    /// The version that is used where several are registered; the newest when nothing is said.
+    /// The version to use if several are registered; the newest by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<SemanticVersion>,
-    /// Its own parameters.
+    /// Parameters of the tool.
     #[serde(default)]
     pub parameters: JsonObject,
-    /// What changes in an environment: any of these settings, or a parameter by its name.
+    /// Overrides for an environment: any of these settings, or a parameter by its name.
     #[serde(default)]
     pub environment_overrides: BTreeMap<Environment, JsonObject>,
-    /// What a caller must hold, beside what the category asks for.
+    /// Permissions that a caller needs, in addition to those of the category.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub permissions: Vec<Label>,
-    /// Calls allowed: `per_minute: 60`.
+    /// Rate limits: `per_minute: 60`.
     #[serde(default)]
     pub rate_limits: BTreeMap<String, u32>,
-    /// How long a call may take.
+    /// Time limit of a call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_seconds: Option<ToolTimeout>,
-    /// Whether a person must agree first.
+    /// When a call needs the approval of a person.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approval: Option<ApprovalMode>,
-    /// Whether a call may be made again when its outcome is not known.
+    /// Whether a call may be repeated when its outcome is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idempotency: Option<Idempotency>,
-    /// Attempts after the first, 0 to 3, made where repeating is safe.
+    /// Number of retries, 0 to 3, if repeating is safe.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(max = 3))]
     pub retries: Option<u32>,
-    /// What to try when it fails, in order.
+    /// Tools to try when it fails, in order.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fallback_tools: Option<Vec<ToolName>>,
-    /// Whether the entity it acts on must be shown to exist first.
+    /// Whether the entity it acts on must be checked for existence first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requires_validation: Option<bool>,
-    /// What the result may weigh before the rest goes to an artifact.
+    /// Maximum size of the result; the rest is stored as an artifact.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub result_bytes: Option<usize>,
-    /// Requests in people's words that the tool is for, with the arguments they mean.
+    /// Example requests for the tool, with the arguments they imply.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub examples: Vec<ToolExample>,
-    /// The tool that is asked again until the answer is there.
+    /// The tool that is polled until the answer is ready.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub poll: Option<ToolPoll>,
-    /// Fields of its results that only your own people and systems write, such as name and address
-    /// in a directory; `*` stands for the items of a plain list. An agent with `approvals:
-    /// by_request` may look values up in them.
+    /// Result fields that only your own people and systems write, such as name and address in a
+    /// directory; `*` stands for the items of a plain list. An agent with `approvals: by_request`
+    /// may look up values in them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub trusted_fields: Vec<String>,
 }
@@ -325,39 +321,39 @@ impl Check for ToolConfiguration {
     }
 }
 
-/// A request and the arguments that it means.
+/// An example request and the arguments it implies.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ToolExample {
-    /// In people's words.
+    /// The request, in a user's words.
     pub request: String,
-    /// What is to be called with.
+    /// The arguments.
     #[serde(default)]
     pub arguments: JsonObject,
 }
 
-/// How a long answer is fetched (S0's `query_space_*` and `poll_response_*`).
+/// Polling for a long-running answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ToolPoll {
-    /// The tool that is asked again.
+    /// The tool that is polled.
     pub tool: ToolName,
-    /// Fields of the first answer that are handed to it.
+    /// Fields of the first answer that are passed to it.
     #[serde(default)]
     pub carry: Vec<String>,
-    /// The field that says how far it is.
+    /// The field that holds the status.
     #[serde(default = "status")]
     pub status: String,
-    /// Values of that field that mean: not yet.
+    /// Values of that field that mean "not ready yet".
     #[serde(default = "pending")]
     pub pending: Vec<String>,
-    /// Milliseconds between two questions at the beginning; the pause doubles up to 5 s.
+    /// Initial pause between two polls in milliseconds; it doubles up to 5 s.
     #[serde(default = "interval")]
     pub interval_ms: u64,
 }
 
 impl ToolPoll {
-    /// Asks this tool with these fields of the first answer; the rest as usual.
+    /// Polls this tool with these fields of the first answer; other settings are the defaults.
     #[must_use]
     pub fn of(tool: ToolName, carry: Vec<String>) -> Self {
         Self { tool, carry, status: status(), pending: pending(), interval_ms: interval() }
@@ -389,7 +385,7 @@ fn interval() -> u64 {
     200
 }
 
-/// A field of knowledge that questions are routed to (S0).
+/// A named group of tools and data sources that questions are routed to.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Domain {
@@ -397,7 +393,7 @@ pub struct Domain {
     pub name: DomainName,
     /// Its name for people.
     pub display_name: Label,
-    /// What it knows.
+    /// What it covers.
     pub description: Description,
     /// The kinds of questions it can answer.
     #[serde(default)]
@@ -405,13 +401,13 @@ pub struct Domain {
     /// The tools that answer them. `banking.*` stands for every tool of the server `banking`.
     #[serde(default)]
     pub mcp_tools: Vec<ToolPattern>,
-    /// Data that is asked directly: files or connection strings.
+    /// Data that is queried directly: files or connection strings.
     #[serde(default)]
     pub data_sources: Vec<Label>,
-    /// Where suggestions may lead.
+    /// Domains that suggestions may refer to.
     #[serde(default)]
     pub related_domains: Vec<DomainName>,
-    /// Whether it can be asked.
+    /// Whether it is enabled.
     #[serde(default = "yes")]
     pub enabled: bool,
 }

@@ -1,4 +1,4 @@
-//! The execution history of a task, read out of its journal (S2).
+//! The execution history of a task, derived from its journal.
 
 use crate::valid::require;
 use crate::{
@@ -9,19 +9,19 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What a task did, step by step.
+/// The steps of a task.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TraceLog {
-    /// Whose trace it is.
+    /// The task.
     pub task_id: TaskId,
     /// The steps in order.
     pub steps: Vec<StepRecord>,
     /// The sub-agents it called, by session.
     pub sub_agent_sessions: BTreeMap<SessionId, SubAgentSessionInfo>,
-    /// The first step's time.
+    /// The time of the first step.
     pub created_at: Timestamp,
-    /// The last step's time.
+    /// The time of the last step.
     pub updated_at: Timestamp,
 }
 
@@ -42,15 +42,15 @@ impl Check for TraceLog {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StepRecord {
-    /// What kind of step.
+    /// The kind of step.
     pub step_name: Label,
-    /// In words.
+    /// A message for people.
     pub message: String,
     /// When.
     pub timestamp: Timestamp,
-    /// How grave.
+    /// The severity.
     pub status: StepLevel,
-    /// By whom.
+    /// The agent that took the step.
     pub agent: Label,
     /// The tools it called.
     #[serde(default)]
@@ -60,33 +60,33 @@ pub struct StepRecord {
     pub duration_ms: u64,
 }
 
-/// How grave a step is.
+/// The severity of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum StepLevel {
-    /// As it should be.
+    /// Normal.
     Info,
-    /// Worth a look.
+    /// Needs attention.
     Warning,
-    /// Went wrong.
+    /// Failed.
     Error,
 }
 
-/// One call as a trace shows it.
+/// A tool call as a trace shows it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ToolCallRecord {
-    /// Where the tool lives; nothing for built-in ones.
+    /// The server of the tool; none for built-in tools.
     #[serde(default)]
     pub server: Option<ServerName>,
-    /// Which tool.
+    /// The tool.
     pub tool: ToolName,
-    /// With what.
+    /// The arguments.
     pub arguments: JsonObject,
-    /// What came back.
+    /// The result.
     #[serde(default)]
     pub result: Option<serde_json::Value>,
-    /// What went wrong.
+    /// The error message.
     #[serde(default)]
     pub error: Option<String>,
     /// How long it took.
@@ -99,10 +99,10 @@ pub struct ToolCallRecord {
 pub struct SubAgentSessionInfo {
     /// The session.
     pub session_id: SessionId,
-    /// Which agent.
+    /// The agent.
     pub agent: AgentName,
     /// How many messages it holds.
     pub message_count: u64,
-    /// Where it is in its life.
+    /// The current status.
     pub status: SubAgentStatus,
 }

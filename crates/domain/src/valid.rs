@@ -14,7 +14,7 @@ pub trait Check: Sized {
     /// Adds a [`Problem`] for every broken rule.
     fn check(&self, problems: &mut Vec<Problem>);
 
-    /// Checks the rules and wraps the value, or says everything that is wrong with it.
+    /// Checks the rules and wraps the value, or returns all problems.
     fn validate(self) -> Result<Valid<Self>, Invalid> {
         let mut problems = Vec::new();
         self.check(&mut problems);
@@ -23,13 +23,13 @@ pub trait Check: Sized {
 }
 
 /// A value whose rules hold. It is read through `Deref` and cannot be changed in place: to change
-/// it, take it apart with [`Valid::into_inner`], change it, and validate again.
+/// it, unwrap it with [`Valid::into_inner`], change it, and validate again.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(transparent)]
 pub struct Valid<T>(T);
 
 impl<T: Check> Valid<T> {
-    /// The draft again, free to change.
+    /// The unwrapped value, which can be changed.
     pub fn into_inner(self) -> T {
         self.0
     }
@@ -64,18 +64,18 @@ impl<T: JsonSchema> JsonSchema for Valid<T> {
     }
 }
 
-/// The states of an entity and the ways between them.
+/// The states of an entity and the transitions between them.
 pub trait States: Copy + Eq + Debug + 'static {
-    /// Where this state may lead. A final state leads nowhere.
+    /// The states that may follow. A final state has none.
     fn next(self) -> &'static [Self];
 
-    /// True when nothing follows.
+    /// Whether no state follows.
     fn is_final(self) -> bool {
         self.next().is_empty()
     }
 }
 
-/// Takes one step of a state machine, or says which steps there are.
+/// Makes one transition of a state machine, or returns the transitions that are allowed.
 pub fn step<S: States>(entity: &'static str, from: S, to: S) -> Result<S, Invalid> {
     if from.next().contains(&to) {
         return Ok(to);
@@ -100,7 +100,7 @@ pub(crate) fn require(
     }
 }
 
-/// Adds problems unless a span runs forward and lasts as long as it says. The fields are
+/// Adds problems unless a time span is not negative and matches its duration. The fields are
 /// `{name}_start`, `{name}_end` and `duration_ms`.
 pub(crate) fn require_span(
     problems: &mut Vec<Problem>,

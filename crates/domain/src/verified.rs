@@ -1,4 +1,4 @@
-//! Answers that a person verified, what they gave, and what people said of answers.
+//! Verified answers, their rows, and feedback on answers.
 
 use crate::valid::require;
 use crate::{
@@ -7,8 +7,8 @@ use crate::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A question with the statement that a person vouches for. It answers that question and its
-/// paraphrases, with other particulars put in.
+/// A question with a statement that a person verified. It answers that question and its
+/// paraphrases, with other values substituted.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct VerifiedAnswer {
@@ -18,21 +18,21 @@ pub struct VerifiedAnswer {
     pub user_id: UserId,
     /// The question in the words it was verified with.
     pub question: Question,
-    /// Other words for the same question, with the same particulars.
+    /// Paraphrases of the question, with the same values.
     #[serde(default)]
     pub paraphrases: Vec<Question>,
-    /// Where the data is: files, folders, addresses without passwords.
+    /// Sources: files, folders, addresses without passwords.
     pub data: Vec<String>,
     /// The tables that the statement reads.
     pub tables: Vec<String>,
-    /// Hash over the columns of these tables: another schema is not answered by it.
+    /// Hash over the columns of these tables. The verified answer is not used for another schema.
     pub schema_fingerprint: Sha256Hex,
-    /// What is run.
+    /// The statement that is run.
     pub statement: VerifiedStatement,
     /// The question's task, when an answer was verified after it was given.
     #[serde(default)]
     pub origin: Option<TaskId>,
-    /// What the verifier wrote beside it.
+    /// A note of the verifier.
     #[serde(default)]
     pub note: String,
     /// When it was verified.
@@ -41,18 +41,18 @@ pub struct VerifiedAnswer {
     pub updated_at: Timestamp,
 }
 
-/// What a verified answer runs.
+/// The statement of a verified answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum VerifiedStatement {
     /// One SELECT statement.
     Sql(String),
-    /// A reading of the built-in reader, as the query crate writes it.
+    /// A typed query, as the query crate serializes it.
     Reading(JsonObject),
 }
 
-/// The rows that a verified answer gave when it was verified. They are its verifier's alone:
-/// whoever uses the answer runs it with their own grants.
+/// The rows that a verified answer returned when it was verified. Only its verifier sees them:
+/// other users run the answer with their own grants.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct VerifiedResult {
@@ -72,40 +72,40 @@ pub struct VerifiedResult {
     pub digest: Sha256Hex,
     /// When they were read.
     pub created_at: Timestamp,
-    /// When they were last read anew.
+    /// When they were last read again.
     pub updated_at: Timestamp,
 }
 
-/// What a person said of an answer.
+/// A user's feedback on an answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Feedback {
     /// Its id.
     pub id: FeedbackId,
-    /// Who said it.
+    /// The user who gave it.
     pub user_id: UserId,
     /// The task of the answer.
     pub task_id: TaskId,
-    /// What had been asked.
+    /// The question.
     pub question: Question,
-    /// Good or bad.
+    /// The rating.
     pub rating: Rating,
-    /// In their words.
+    /// A comment.
     #[serde(default)]
     pub comment: String,
-    /// The SQL that would have been right.
+    /// The correct SQL.
     #[serde(default)]
     pub corrected_sql: Option<String>,
-    /// What became of it.
+    /// The current status.
     #[serde(default)]
     pub status: FeedbackStatus,
-    /// When it was said.
+    /// When it was given.
     pub created_at: Timestamp,
     /// When it was last changed.
     pub updated_at: Timestamp,
 }
 
-/// Good or bad.
+/// The rating of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Rating {
@@ -115,16 +115,16 @@ pub enum Rating {
     Down,
 }
 
-/// What became of a person's feedback.
+/// The states of feedback.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FeedbackStatus {
-    /// Nobody looked at it yet.
+    /// Not reviewed yet.
     #[default]
     Open,
     /// It became a verified answer.
     Verified,
-    /// It was put aside.
+    /// Dismissed.
     Dismissed,
 }
 

@@ -1,37 +1,51 @@
-//! Workflows: graphs of agents, tools, conditions and people (S2).
+//! Workflows: graphs of agents, tools, conditions and people.
 
 use crate::valid::require;
+use crate::workflow_parts::{Escalation, ItemFailure, RetryPolicy, check_fields};
 use crate::{
-    AgentName, Check, Iterations, JsonObject, Limits, NodeName, Pattern, Problem, ToolName, ToolTimeout,
+    AgentName, Check, Iterations, JsonObject, Label, Limits, MapConcurrency, NodeName, Pattern, Problem,
+    ToolName, ToolTimeout,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A workflow as its file says it.
+/// A workflow definition, as loaded from its file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Workflow {
-    /// The workflow's name, also the file's.
+    /// The workflow's name, which is also the name of its file.
     pub name: AgentName,
+    /// What it is for, in a sentence or two.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// A JSON Schema of the input. Checked before a run starts; `default` of a property fills in
+    /// what is missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inputs: Option<JsonObject>,
+    /// A JSON Schema of the result. Checked when a run is about to complete.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outputs: Option<JsonObject>,
     /// Pattern sequence, such as `[react, reflection]`.
+    #[serde(default)]
     pub patterns: Vec<Pattern>,
     /// The nodes by name.
     pub nodes: BTreeMap<NodeName, NodeDef>,
     /// The ways between them.
+    #[serde(default)]
     pub edges: Vec<EdgeDef>,
-    /// Where it starts.
+    /// The first node.
     pub entry_point: NodeName,
-    /// Nodes at which a person may step in.
+    /// Nodes at which a person may intervene.
     #[serde(default)]
     pub checkpoints: Vec<NodeName>,
-    /// How many nodes a run may pass in all.
+    /// Maximum number of nodes that a run may visit.
     #[serde(default = "fifty")]
     pub max_iterations: Iterations,
     /// Accepts back edges that carry a condition, bounded by `max_iterations`.
     #[serde(default)]
     pub allow_cycles: bool,
-    /// What a run may use in all.
+    /// The budget of one run.
     #[serde(default)]
     pub limits: Limits,
 }
@@ -44,7 +58,7 @@ fn fifty() -> Iterations {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NodeDef {
-    /// What kind of node it is.
+    /// The kind of node.
     #[serde(rename = "type")]
     pub kind: NodeKind,
     /// The agent, when the type is `agent`.
@@ -56,16 +70,17 @@ pub struct NodeDef {
     /// The nodes to run at once, when the type is `parallel`.
     #[serde(default)]
     pub branches: Vec<NodeName>,
-    /// How many branches must end well before a `parallel` node goes on.
+    /// How many branches must succeed before a `parallel` node continues.
     #[serde(default)]
     pub join: Join,
-    /// Whether a `parallel` node that waits for all goes on with what came when some branches fail.
+    /// Whether a `parallel` node that waits for all continues with partial results when some
+    /// branches fail.
     #[serde(default)]
     pub partial: bool,
-    /// What an agent is asked or a person is shown; `${…}` holds an expression.
+    /// The prompt of an agent, or the text shown to a person; `${…}` holds an expression.
     #[serde(default)]
     pub input: Option<String>,
-    /// What a tool is called with; `${…}` in a text holds an expression.
+    /// The arguments of a tool; `${…}` in a text holds an expression.
     #[serde(default)]
     pub arguments: JsonObject,
     /// An expression whose value becomes the state's `routing_key` when the node is done.
@@ -74,21 +89,61 @@ pub struct NodeDef {
     /// The name under which the node's output is kept in the state's `metadata`.
     #[serde(default)]
     pub save_as: Option<NodeName>,
-    /// Where to go when the node fails; without it the run fails.
+    /// The node to continue with when this one fails; without it the run fails.
     #[serde(default)]
     pub on_error: Option<NodeName>,
-    /// How long a tool may take, where the tool's own time does not fit.
+    /// Time limit of the tool call; overrides that of the tool.
     #[serde(default)]
     pub timeout_seconds: Option<ToolTimeout>,
-    /// How long a person may take; a day when nothing is said.
+    /// How long to wait for a person; a day by default.
     #[serde(default)]
     pub expires_seconds: Option<u32>,
-    /// What becomes of a `human` node when nobody answers.
+    /// What happens to a `human` node when no decision arrives in time.
     #[serde(default)]
     pub on_timeout: TimeoutOutcome,
+    /// The workflow that runs as a task of its own, when the type is `workflow` or `map`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workflow: Option<AgentName>,
+    /// An expression that gives the list of a `map`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub over: Option<String>,
+    /// How many items of a `map` are worked on at once; 4 when nothing is said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub concurrency: Option<MapConcurrency>,
+    /// What becomes of a `map` when an item fails.
+    #[serde(default, skip_serializing_if = "ItemFailure::is_default")]
+    pub on_item_error: ItemFailure,
+    /// What a `transform` gives: any JSON whose texts may hold `${…}`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<serde_json::Value>,
+    /// How long a `timer` waits: `90s`, `15m`, `2h`, `1d`, `1h 30m`; may hold `${…}`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duration: Option<String>,
+    /// Until when a `timer` waits: a time of day such as `03:00`, or a date and time; may hold
+    /// `${…}`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<String>,
+    /// The IANA time zone of `until`; UTC when nothing is said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub zone: Option<String>,
+    /// The name of the signal that a `signal` node waits for; the node's name when nothing is said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signal: Option<NodeName>,
+    /// A JSON Schema of what a signal carries. A signal that does not fit is refused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schema: Option<JsonObject>,
+    /// How often and when the node's work is tried again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry: Option<RetryPolicy>,
+    /// The roles that may decide on a `human` node; everybody who may approve when empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub approvers: Vec<Label>,
+    /// Who is asked next when there is no answer in time, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub escalate: Vec<Escalation>,
 }
 
-/// How many branches must end well: `all`, `any`, or a number.
+/// How many branches must succeed: `all`, `any`, or a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Join {
@@ -104,7 +159,7 @@ pub enum Join {
 pub enum JoinWord {
     /// Every branch.
     All,
-    /// The first that ends well; the others are called off.
+    /// The first that succeeds; the others are cancelled.
     Any,
 }
 
@@ -115,7 +170,7 @@ impl Default for Join {
 }
 
 impl Join {
-    /// How many of `branches` must end well.
+    /// How many of `branches` must succeed.
     #[must_use]
     pub fn needs(self, branches: usize) -> usize {
         match self {
@@ -126,16 +181,16 @@ impl Join {
     }
 }
 
-/// What becomes of a question that nobody answers in time.
+/// What happens when no decision arrives in time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TimeoutOutcome {
-    /// The run fails and says so.
+    /// The run fails with an error.
     #[default]
     Fail,
     /// As if rejected.
     Reject,
-    /// As if approved. Never counts for a tool that asks: silence is no approval.
+    /// As if approved. Ignored for a tool that needs approval: a missing answer is not an approval.
     Approve,
 }
 
@@ -147,23 +202,52 @@ pub enum NodeKind {
     Agent,
     /// One tool call.
     Tool,
-    /// Chooses the way by its edges' conditions.
+    /// Selects an edge by the edges' conditions.
     Condition,
     /// Waits for a person.
     Human,
     /// Runs its branches at once.
     Parallel,
+    /// Does the same for each item of a list.
+    Map,
+    /// Waits for a duration, or until a time.
+    Timer,
+    /// Runs another workflow as a task of its own.
+    Workflow,
+    /// Computes a value.
+    Transform,
+    /// Waits for a signal from outside.
+    Signal,
 }
 
-/// A way from one node to the next.
+impl NodeKind {
+    /// The kind in the words of JSON.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Agent => "agent",
+            Self::Tool => "tool",
+            Self::Condition => "condition",
+            Self::Human => "human",
+            Self::Parallel => "parallel",
+            Self::Map => "map",
+            Self::Timer => "timer",
+            Self::Workflow => "workflow",
+            Self::Transform => "transform",
+            Self::Signal => "signal",
+        }
+    }
+}
+
+/// An edge from one node to the next.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EdgeDef {
-    /// Where it starts.
+    /// The start node.
     pub from: NodeName,
-    /// Where it leads: a node, `__end__`, or a map from routing key to node.
+    /// The target: a node, `__end__`, or a map from routing key to node.
     pub to: EdgeTarget,
-    /// When it may be taken.
+    /// The condition under which it is taken.
     #[serde(default)]
     pub condition: Option<String>,
 }
@@ -172,9 +256,9 @@ pub struct EdgeDef {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum EdgeTarget {
-    /// Always there.
+    /// Always this node.
     Node(NodeName),
-    /// By the state's `routing_key`.
+    /// The node for the state's `routing_key`.
     Routes(BTreeMap<String, NodeName>),
 }
 
@@ -192,7 +276,7 @@ impl EdgeDef {
 }
 
 impl Workflow {
-    /// The name of the end, which is no node of its own.
+    /// The name of the end, which is not a node.
     pub const END: &'static str = "__end__";
 
     fn ways(&self, only_plain: bool) -> BTreeMap<&str, BTreeSet<&str>> {
@@ -212,8 +296,8 @@ impl Workflow {
 pub fn find_cycle<'a>(ways: &BTreeMap<&'a str, BTreeSet<&'a str>>) -> Option<Vec<&'a str>> {
     let mut done = BTreeSet::new();
     for start in ways.keys() {
-        // Depth first without recursion: the path so far, and for each node on it what is still to
-        // be tried.
+        // Depth-first search without recursion: the current path, and for each node on it the
+        // children still to be visited.
         let mut path: Vec<(&str, Vec<&str>)> = vec![(start, children(ways, start))];
         while let Some((node, rest)) = path.last_mut() {
             let node = *node;
@@ -277,20 +361,7 @@ impl Check for Workflow {
             let field = format!("nodes.{name}");
             let is = |kind| node.kind == kind;
             require(problems, &**name != Self::END, &field, "must not be called __end__", name);
-            require(
-                problems,
-                is(NodeKind::Agent) == node.agent.is_some(),
-                &field,
-                "names an agent exactly when its type is agent",
-                name,
-            );
-            require(
-                problems,
-                is(NodeKind::Tool) == node.tool.is_some(),
-                &field,
-                "names a tool exactly when its type is tool",
-                name,
-            );
+            check_fields(problems, name, node);
             require(
                 problems,
                 is(NodeKind::Parallel) != node.branches.is_empty(),

@@ -1,4 +1,4 @@
-//! Cosines of pairs of texts: `similarity A B [A B]...`.
+//! Cosine similarity of pairs of texts: `similarity A B [A B]...`.
 #![allow(clippy::unwrap_used, reason = "a development program")]
 fn main() {
     let encoder = steward_encoder::Encoder::load().unwrap();

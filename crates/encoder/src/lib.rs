@@ -9,21 +9,21 @@ mod product;
 mod tokenizer;
 mod weights;
 
-/// Numbers in a vector.
+/// Dimensions of a vector.
 pub const WIDTH: usize = 384;
-/// The longest text that is read, in bytes. Of it the first 128 tokens count.
+/// Maximum length of a text in bytes. Only its first 128 tokens count.
 const LONGEST: usize = 64 << 10;
 
 /// Why a text has no vector.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The text says nothing.
+    /// The text is empty.
     #[error("the text is empty")]
     Empty,
     /// The text is too long.
     #[error("the text is longer than {LONGEST} bytes")]
     TooLong,
-    /// The weights that were built in are not what this program expects.
+    /// The bundled weights are not what this program expects.
     #[error("the bundled encoder cannot be used: {0}")]
     Bundled(String),
 }
@@ -34,13 +34,13 @@ impl Error {
     }
 }
 
-/// Which network it is: vectors of another one must not be compared with these.
+/// The id of the network: vectors of different networks must not be compared.
 #[must_use]
 pub fn identity() -> String {
     "paraphrase-MiniLM-L3-v2 q4-g32 dabb40d5d98a2237".to_owned()
 }
 
-/// The network, ready to work.
+/// The loaded network.
 pub struct Encoder {
     network: network::Network,
 }

@@ -1,5 +1,4 @@
-//! The network: words and their places, three layers in which tokens look at each other, and the
-//! middle of what comes out.
+//! The network: word and position embeddings, three transformer layers, and mean pooling.
 
 use crate::product::{Linear, add_times, exp, gelu};
 use crate::tokenizer::Tokenizer;
@@ -12,13 +11,13 @@ const PLACES: usize = 512;
 const KINDS: usize = 2;
 const LAYERS: usize = 3;
 const HEADS: usize = 12;
-/// Numbers of a head.
+/// Dimensions of an attention head.
 const HEAD: usize = WIDTH / HEADS;
-/// Numbers in the middle of a layer.
+/// Dimensions of the feed-forward layer.
 const MIDDLE: usize = 1536;
-/// Tokens that count, with the two that mark the beginning and the end.
+/// Maximum number of tokens, including the start and end tokens.
 const TOKENS: usize = 128;
-/// Sums that are kept side by side while a row is added up.
+/// Number of partial sums when a row is added up.
 const LANES: usize = 32;
 
 /// The bundled network.
@@ -26,7 +25,7 @@ pub(crate) struct Network {
     arch: Arch,
     tokenizer: Tokenizer,
     words: Stored,
-    /// What is added to a word for its place.
+    /// The position embeddings.
     places: Vec<[f32; WIDTH]>,
     norm: Norm,
     layers: Vec<Layer>,
@@ -42,7 +41,7 @@ struct Layer {
     norm: Norm,
 }
 
-/// Brings a row to mean 0 and variance 1, then scales and moves it.
+/// Layer normalisation: mean 0 and variance 1, then scale and shift.
 struct Norm {
     scale: Vec<f32>,
     shift: Vec<f32>,
@@ -175,7 +174,7 @@ fn add(to: &mut [f32], from: &[f32]) {
     to.iter_mut().zip(from).for_each(|(to, from)| *to += from);
 }
 
-/// Each token takes from all tokens what its heads look for.
+/// Self-attention.
 struct Look<'a> {
     /// For each token its queries, its keys and its values.
     looking: &'a [f32],
@@ -195,7 +194,7 @@ impl WithSimd for Look<'_> {
         };
         for head in 0..HEADS {
             let place = head * HEAD;
-            // Keys turned: the first number of all tokens, then the second.
+            // Transposed keys: the first number of all tokens, then the second.
             for (token, row) in self.looking.chunks_exact(3 * WIDTH).enumerate() {
                 let key = at(row, WIDTH + place).unwrap_or([0.0; HEAD]);
                 for (keys, value) in keys.chunks_exact_mut(tokens).zip(key) {

@@ -1,15 +1,13 @@
-//! Products of matrices with weights that were laid out once for them, and the few curves beside
-//! them.
+//! Matrix products with weights in a prepared layout, and the activation functions.
 //!
 //! Everything here is plain arithmetic on slices. It is compiled once for each kind of processor
-//! (`pulp` asks the processor which it is), so the loops below become the widest instructions that
-//! there are.
+//! (`pulp` detects it at run time), so the loops below use the widest SIMD instructions available.
 
 use pulp::{Arch, Simd, WithSimd};
 
-/// Columns that are worked out at once: two registers of AVX-512, four of AVX2.
+/// Columns computed at once: two registers of AVX-512, four of AVX2.
 pub(crate) const COLUMNS: usize = 32;
-/// Texts' tokens that are worked out at once, for registers of 16 numbers and of fewer.
+/// Rows computed at once, for registers of 16 numbers and of fewer.
 const MANY: usize = 12;
 const FEW: usize = 3;
 
@@ -20,7 +18,7 @@ struct Strip([f32; COLUMNS]);
 
 /// A linear layer: `output = input * weights + bias`.
 pub(crate) struct Linear {
-    /// Numbers in a row of the input.
+    /// Length of an input row.
     inputs: usize,
     /// All inputs of the first [`COLUMNS`] columns, then of the next.
     strips: Vec<Strip>,
@@ -28,7 +26,7 @@ pub(crate) struct Linear {
 }
 
 impl Linear {
-    /// From weights as they are stored: for each output its inputs, one output after the other.
+    /// From weights in storage order: for each output its inputs, one output after the other.
     pub(crate) fn new(weights: &[f32], bias: Vec<f32>) -> Option<Self> {
         let outputs = bias.len();
         let inputs = weights.len().checked_div(outputs)?;
@@ -49,7 +47,7 @@ impl Linear {
         Some(Self { inputs, strips, bias })
     }
 
-    /// Numbers in a row of the output.
+    /// Length of an output row.
     pub(crate) fn outputs(&self) -> usize {
         self.bias.len()
     }
@@ -83,7 +81,7 @@ impl WithSimd for Product<'_> {
 }
 
 impl Product<'_> {
-    /// Each panel of weights is read once and meets all rows while it is near.
+    /// Each panel of weights is read once and multiplied with all rows while it is in the cache.
     #[inline(always)]
     fn in_blocks<S: Simd, const ROWS: usize, const REGISTERS: usize>(self, simd: S) {
         let Self { layer, input, output } = self;
@@ -106,7 +104,7 @@ impl Product<'_> {
     }
 }
 
-/// Rows turned so that the numbers of one column lie together; rows that are not there are zero.
+/// Transposed rows, so that the numbers of one column are adjacent; missing rows are zero.
 #[inline(always)]
 fn side_by_side<const ROWS: usize>(rows: &[f32], inputs: usize) -> Vec<[f32; ROWS]> {
     let mut turned = vec![[0.0; ROWS]; inputs];
@@ -159,11 +157,11 @@ pub(crate) fn add_times<S: Simd>(simd: S, to: &mut [f32], factor: f32, from: &[f
     }
 }
 
-/// e to the power of x, to seven digits. What is below the smallest number is that number.
+/// e to the power of x, to seven digits. Results below the smallest number are clamped to it.
 #[inline(always)]
 pub(crate) fn exp(x: f32) -> f32 {
-    // 2^(x/ln 2), the whole part by the exponent's bits and the rest by a polynomial of e^r
-    // around 0.
+    // 2^(x/ln 2): the integer part through the bits of the exponent, the rest by a polynomial of
+    // e^r around 0.
     const SHIFT: f32 = 12_582_912.0;
     let x = x.clamp(-87.0, 88.0);
     let shifted = x * std::f32::consts::LOG2_E + SHIFT;
@@ -176,12 +174,12 @@ pub(crate) fn exp(x: f32) -> f32 {
     let curve = curve * rest + 1.666_666_5e-1;
     let curve = curve * rest + 0.5;
     let curve = curve * rest * rest + rest + 1.0;
-    // The low bits of the shifted number are the whole part.
+    // The low bits of the shifted number are the integer part.
     let exponent = shifted.to_bits().wrapping_sub(SHIFT.to_bits()).wrapping_add(127) << 23;
     curve * f32::from_bits(exponent)
 }
 
-/// The curve of the network's middle layer: x times the share of a normal distribution below x.
+/// GELU, the activation function of the feed-forward layer.
 #[inline(always)]
 pub(crate) fn gelu(x: f32) -> f32 {
     0.5 * x * (1.0 + erf(x * std::f32::consts::FRAC_1_SQRT_2))
@@ -201,7 +199,7 @@ fn erf(x: f32) -> f32 {
 mod tests {
     use super::*;
 
-    /// Numbers that look random and are the same each time.
+    /// Reproducible pseudo-random numbers.
     fn numbers(count: usize, seed: u32) -> Vec<f32> {
         let mut state = seed;
         let mut next = || {

@@ -1,8 +1,8 @@
-//! Word pieces of a text, as the BERT models of the uncased kind read it.
+//! The WordPiece tokenizer of the uncased BERT models.
 //!
-//! Text is cleaned of control characters, Chinese characters stand alone, accents and case are
-//! dropped, words are split at white space and punctuation, and each word is cut into the longest
-//! pieces that the vocabulary has.
+//! Control characters are removed, Chinese characters become separate words, accents and case are
+//! dropped, words are split at white space and punctuation, and each word is split into the longest
+//! pieces of the vocabulary.
 
 use std::collections::HashMap;
 use unicode_normalization::UnicodeNormalization;
@@ -14,23 +14,23 @@ const END: u32 = 102;
 /// A longer word is unknown as a whole.
 const LONGEST_WORD: usize = 100;
 
-/// The vocabulary, ready to cut words.
+/// The vocabulary, prepared for splitting words.
 pub(crate) struct Tokenizer {
     pieces: HashMap<&'static str, u32>,
 }
 
 impl Tokenizer {
-    /// Reads a vocabulary: one piece a line, the line number is the id.
+    /// Reads a vocabulary: one piece per line; the line number is the id.
     pub(crate) fn new(vocabulary: &'static str) -> Self {
         Self { pieces: vocabulary.lines().zip(0..).collect() }
     }
 
-    /// How many pieces there are.
+    /// The number of pieces.
     pub(crate) fn len(&self) -> usize {
         self.pieces.len()
     }
 
-    /// Ids of at most `most` pieces, the marks of the beginning and the end among them.
+    /// Ids of at most `most` pieces, including the start and end tokens.
     pub(crate) fn encode(&self, text: &str, most: usize) -> Vec<u32> {
         let mut ids = vec![BEGIN];
         let room = most.saturating_sub(1);
@@ -47,7 +47,7 @@ impl Tokenizer {
         ids
     }
 
-    /// The longest pieces from the left, or the mark for an unknown word.
+    /// The longest pieces from the left, or the token for an unknown word.
     fn cut(&self, word: &str, ids: &mut Vec<u32>) {
         let before = ids.len();
         if word.chars().count() > LONGEST_WORD {
@@ -76,7 +76,7 @@ impl Tokenizer {
     }
 }
 
-/// Without control characters, white space as spaces, Chinese characters set apart.
+/// Removes control characters, normalises white space, separates Chinese characters.
 fn clean(text: &str) -> impl Iterator<Item = char> + '_ {
     text.chars().filter(|c| !is_control(*c)).flat_map(|c| {
         let (before, c, after) = match c {
@@ -107,7 +107,7 @@ fn is_chinese(c: char) -> bool {
         | 0x2B920..=0x2CEAF | 0xF900..=0xFAFF | 0x2F800..=0x2FA1F)
 }
 
-/// A word and the punctuation in it, each mark on its own.
+/// Splits a word at punctuation; each mark is separate.
 fn split_punctuation(word: &str) -> impl Iterator<Item = &str> {
     word.split_inclusive(is_punctuation).flat_map(|part| {
         let mark = part.chars().next_back().filter(|c| is_punctuation(*c)).map_or(0, char::len_utf8);

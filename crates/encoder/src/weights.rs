@@ -1,4 +1,4 @@
-//! The weights in the file: small ones as they are, matrices as four bits a number with a scale for
+//! The weight file: small tensors unchanged, matrices with four bits per number and a scale for
 //! each 32.
 
 use crate::Error;
@@ -8,9 +8,9 @@ use safetensors::SafeTensors;
 /// The file.
 pub(crate) struct File(SafeTensors<'static>);
 
-/// A matrix as it is stored. Rows are unpacked when they are asked for.
+/// A quantized matrix. Rows are unpacked on demand.
 pub(crate) struct Stored {
-    /// Two numbers a byte, the lower half first.
+    /// Two numbers per byte, the lower half first.
     halves: &'static [u8],
     /// One 16-bit number for each 32.
     scales: &'static [u8],
@@ -29,7 +29,7 @@ impl File {
         Ok(self.0.tensor(name).map_err(|problem| Error::Bundled(format!("{name}: {problem}")))?.data())
     }
 
-    /// Numbers as they are.
+    /// A tensor of unquantized numbers.
     pub(crate) fn numbers(&self, name: &str, count: usize) -> Result<Vec<f32>, Error> {
         let numbers: Vec<f32> =
             self.bytes(name)?.as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect();
@@ -40,7 +40,7 @@ impl File {
         }
     }
 
-    /// A matrix of so many rows and columns.
+    /// A matrix with this many rows and columns.
     pub(crate) fn stored(&self, name: &str, rows: usize, columns: usize) -> Result<Stored, Error> {
         let (halves, scales) = (self.bytes(&format!("{name}.q4"))?, self.bytes(&format!("{name}.scales"))?);
         let (packed, shared) = (rows * columns / 2, rows * columns / SHARED * 2);
@@ -52,7 +52,7 @@ impl File {
 }
 
 impl Stored {
-    /// One row. Nothing when there is no such row.
+    /// One row; none if it does not exist.
     pub(crate) fn row(&self, row: usize) -> Option<Vec<f32>> {
         let part = |bytes: &'static [u8], each: usize| bytes.get(row * each..(row + 1) * each);
         let halves = part(self.halves, self.columns / 2)?;

@@ -52,7 +52,8 @@ fn main() {
         }
         let seconds = begun.elapsed().as_secs_f64();
         println!(
-            "{calls:>5} calls a task, {tasks} tasks: {steps} steps in {seconds:.2} s = {:.0} steps/s; final state {bytes} bytes",
+            "{calls:>5} calls a task, {tasks} tasks: {steps} steps in {seconds:.2} s = {:.0} steps/s; final \
+                state {bytes} bytes",
             steps as f64 / seconds
         );
     }

@@ -76,6 +76,10 @@ pub trait Lookup {
     fn agent(&self, name: &AgentName) -> Option<Agent>;
     /// The tool with this name.
     fn tool(&self, name: &ToolName) -> Option<ToolSpec>;
+    /// The workflow with this name.
+    fn workflow(&self, _name: &AgentName) -> Option<Workflow> {
+        None
+    }
 }
 
 /// What becomes of a call whose outcome is not known and that must not be repeated.
@@ -183,6 +187,9 @@ pub struct Definition {
     pub agents: BTreeMap<AgentName, Agent>,
     /// The tools they all name, with their fallbacks.
     pub tools: BTreeMap<ToolName, ToolSpec>,
+    /// The workflows that run as tasks of their own, and those they name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub workflows: BTreeMap<AgentName, Workflow>,
     /// How it runs.
     pub settings: Settings,
 }
@@ -194,6 +201,9 @@ impl Lookup for Definition {
     fn tool(&self, name: &ToolName) -> Option<ToolSpec> {
         self.tools.get(name).cloned()
     }
+    fn workflow(&self, name: &AgentName) -> Option<Workflow> {
+        self.workflows.get(name).cloned()
+    }
 }
 
 impl Definition {
@@ -201,18 +211,38 @@ impl Definition {
     /// by [`crate::Program::compile`], which says where it was named.
     #[must_use]
     pub fn gather(root: Root, settings: Settings, lookup: &dyn Lookup) -> Self {
-        let mut found = Self { root, agents: BTreeMap::new(), tools: BTreeMap::new(), settings };
-        let (mut agents, mut tools) = (Vec::new(), Vec::new());
+        let mut found = Self {
+            root,
+            agents: BTreeMap::new(),
+            tools: BTreeMap::new(),
+            workflows: BTreeMap::new(),
+            settings,
+        };
+        let (mut agents, mut tools, mut workflows) = (Vec::new(), Vec::new(), Vec::new());
+        let mut names_of = |workflow: &Workflow, more: &mut Vec<AgentName>| {
+            agents.extend(workflow.nodes.values().filter_map(|node| node.agent.clone()));
+            tools.extend(workflow.nodes.values().filter_map(|node| node.tool.clone()));
+            more.extend(workflow.nodes.values().filter_map(|node| node.workflow.clone()));
+        };
+        if let Root::Workflow(workflow) = &found.root {
+            names_of(workflow, &mut workflows);
+        }
+        while let Some(name) = workflows.pop() {
+            if found.workflows.contains_key(&name) {
+                continue;
+            }
+            if let Some(workflow) = lookup.workflow(&name) {
+                names_of(&workflow, &mut workflows);
+                found.workflows.insert(name, workflow);
+            }
+        }
         match &found.root {
             Root::Plan(plan) => tools.extend(plan.subtasks.iter().map(|task| task.tool_name.clone())),
             Root::StaticPlan(plan) => {
                 agents.extend([plan.extractor.clone(), plan.writer.clone()]);
                 tools.extend(plan.steps.iter().filter_map(|step| step.tool.clone()));
             }
-            Root::Workflow(workflow) => {
-                agents.extend(workflow.nodes.values().filter_map(|node| node.agent.clone()));
-                tools.extend(workflow.nodes.values().filter_map(|node| node.tool.clone()));
-            }
+            Root::Workflow(_) => {}
             Root::Agent(agent) => {
                 agents.extend(agent.sub_agents.iter().cloned());
                 tools.extend(agent.tools.iter().cloned());
@@ -240,7 +270,16 @@ impl Definition {
         found
     }
 
-    /// The same house with one of its agents as what runs: how a sub-agent's task is compiled.
+    /// The same definitions with one of the workflows as what runs: how a sub-workflow's task is
+    /// compiled.
+    #[must_use]
+    pub fn for_workflow(&self, name: &AgentName, limits: Limits) -> Option<Self> {
+        let root = Root::Workflow(self.workflows.get(name)?.clone());
+        let settings = Settings { limits, ..self.settings.clone() };
+        Some(Self::gather(root, settings, self))
+    }
+
+    /// The same definitions with one of the agents as what runs: how a sub-agent's task is compiled.
     #[must_use]
     pub fn for_agent(&self, name: &AgentName, limits: Limits) -> Option<Self> {
         let root = Root::Agent(self.agents.get(name)?.clone());

@@ -6,8 +6,8 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt;
 use steward_domain::{
-    AgentName, CallId, Idempotency, JsonObject, Limits, NodeName, Provenance, ServerName, Sha256Hex, TaskId,
-    Timestamp, ToolName,
+    AgentName, CallId, Idempotency, JsonObject, Label, Limits, NodeName, Provenance, ServerName, Sha256Hex,
+    TaskId, Timestamp, ToolName,
 };
 
 /// The number of an effect within its task, from 1. It is never used twice.
@@ -75,6 +75,12 @@ pub struct Question {
     /// What making the call does: `read_only`, `keyed`, `none`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub safety: Option<Idempotency>,
+    /// The roles that may decide; everybody who may approve when empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub approvers: Vec<Label>,
+    /// How often it was passed on because nobody answered.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub escalation: u32,
 }
 
 /// One thing to do. Those with an id stay pending until an event names it.
@@ -123,6 +129,21 @@ pub enum Effect {
         /// What is left of this task's budget.
         limits: Limits,
     },
+    /// Run a workflow as a task of its own.
+    StartWorkflow {
+        id: EffectId,
+        task_id: TaskId,
+        workflow: AgentName,
+        input: Value,
+        /// Whether the input may stem from data; goes into the sub-task's `started`.
+        untrusted: bool,
+        depth: u8,
+        /// What is left of this task's budget.
+        limits: Limits,
+        attempt: u32,
+    },
+    /// Wait for a signal of this name.
+    AwaitSignal { id: EffectId, name: NodeName, node: NodeName },
     /// Stop carrying out this effect; whatever comes of it is no longer awaited.
     Cancel { id: EffectId },
     /// A place worth naming in the history.
@@ -131,8 +152,14 @@ pub enum Effect {
     Finish { result: Value },
     /// The task has failed.
     Fail { code: String, message: String },
+    /// The task ended with the no of a person.
+    Rejected { message: String },
     /// The task was called off.
     Cancelled { by: String },
+}
+
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 /// An effect that does not say who decided on it is judged as if data had.
@@ -149,6 +176,8 @@ impl Effect {
             | Self::CallTool { id, .. }
             | Self::StartTimer { id, .. }
             | Self::AskHuman { id, .. }
+            | Self::StartWorkflow { id, .. }
+            | Self::AwaitSignal { id, .. }
             | Self::StartSub { id, .. } => Some(*id),
             _ => None,
         }

@@ -3,7 +3,7 @@
 use crate::EffectId;
 use serde::{Deserialize, Serialize};
 use std::fmt;
-use steward_domain::{Coded, ErrorClass, Problem};
+use steward_domain::{Coded, ErrorClass, NodeName, Problem};
 
 /// Everything that is wrong with a definition, so that a person fixes it in one go.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,7 +43,7 @@ impl Coded for Error {
         match self {
             Self::Definition(_) => "ENG001",
             Self::Event(rejected) => rejected.code(),
-            Self::Failed(_) => "ENG007",
+            Self::Failed(failure) => failure.code.page(),
         }
     }
 
@@ -73,6 +73,10 @@ pub enum Rejected {
     Digest { request: EffectId },
     #[error("{reason}")]
     Decision { request: EffectId, reason: String },
+    #[error("the signal {key:?} was taken before: a key counts once")]
+    SignalTwice { key: String },
+    #[error("{reason}")]
+    Signal { reason: String },
     #[error("the task has not started: its first event must be `started`")]
     NotStarted,
     #[error("the task has started before")]
@@ -88,20 +92,27 @@ impl Coded for Rejected {
             Self::Unknown { .. } | Self::WrongKind { .. } => "ENG003",
             Self::Digest { .. } => "ENG004",
             Self::Decision { .. } => "ENG005",
+            Self::SignalTwice { .. } => "ENG002",
+            Self::Signal { .. } => "ENG008",
             Self::NotStarted | Self::AlreadyStarted | Self::Ended => "ENG006",
         }
     }
 
     fn class(&self) -> ErrorClass {
         match self {
-            Self::Late { .. } | Self::Digest { .. } | Self::Decision { .. } | Self::Ended => ErrorClass::User,
+            Self::Late { .. }
+            | Self::Digest { .. }
+            | Self::Decision { .. }
+            | Self::SignalTwice { .. }
+            | Self::Signal { .. }
+            | Self::Ended => ErrorClass::User,
             _ => ErrorClass::Bug,
         }
     }
 }
 
 macro_rules! codes {
-    ($($(#[$doc:meta])* $name:ident = $text:literal,)*) => {
+    ($($(#[$doc:meta])* $name:ident = $text:literal, $page:literal;)*) => {
         /// Why a task or a part of it failed; stable words that people and programs can match.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
         pub enum Code { $($(#[$doc])* #[serde(rename = $text)] $name,)* }
@@ -112,57 +123,77 @@ macro_rules! codes {
             pub fn name(self) -> &'static str {
                 match self { $(Self::$name => $text,)* }
             }
+
+            /// The page in `docs/errors/` that explains it.
+            #[must_use]
+            pub fn page(self) -> &'static str {
+                match self { $(Self::$name => $page,)* }
+            }
+
+            /// The code of this word.
+            #[must_use]
+            pub fn named(name: &str) -> Option<Self> {
+                match name { $($text => Some(Self::$name),)* _ => None }
+            }
         }
     };
 }
 
 codes! {
     /// Nodes passed, or rounds of one agent.
-    BudgetIterations = "BUDGET_ITERATIONS",
+    BudgetIterations = "BUDGET_ITERATIONS", "ENG010";
     /// Tokens.
-    BudgetTokens = "BUDGET_TOKENS",
+    BudgetTokens = "BUDGET_TOKENS", "ENG010";
     /// Money.
-    BudgetMoney = "BUDGET_MONEY",
+    BudgetMoney = "BUDGET_MONEY", "ENG010";
     /// Time from start to end.
-    BudgetTime = "BUDGET_TIME",
+    BudgetTime = "BUDGET_TIME", "ENG010";
     /// The same call again and again.
-    LoopRepeatedCall = "LOOP_REPEATED_CALL",
+    LoopRepeatedCall = "LOOP_REPEATED_CALL", "ENG011";
     /// A cycle came round with nothing changed.
-    LoopNoProgress = "LOOP_NO_PROGRESS",
+    LoopNoProgress = "LOOP_NO_PROGRESS", "ENG011";
     /// One message alone is larger than the model's context.
-    ContextOverflow = "CONTEXT_OVERFLOW",
+    ContextOverflow = "CONTEXT_OVERFLOW", "ENG012";
     /// The model could not be asked.
-    ModelFailed = "MODEL_FAILED",
+    ModelFailed = "MODEL_FAILED", "ENG012";
     /// The model said nothing usable, even after being told.
-    ModelNonsense = "MODEL_NONSENSE",
+    ModelNonsense = "MODEL_NONSENSE", "ENG012";
     /// The model kept calling tools that do not exist.
-    ModelUnknownTool = "MODEL_UNKNOWN_TOOL",
+    ModelUnknownTool = "MODEL_UNKNOWN_TOOL", "ENG012";
     /// A tool failed, and so did what stands in for it.
-    ToolFailed = "TOOL_FAILED",
+    ToolFailed = "TOOL_FAILED", "ENG013";
     /// A tool did not answer in time, and neither did what stands in for it.
-    ToolTimeout = "TOOL_TIMEOUT",
+    ToolTimeout = "TOOL_TIMEOUT", "ENG013";
     /// Policy refused.
-    Denied = "DENIED",
+    Denied = "DENIED", "ENG014";
     /// A call may or may not have happened.
-    OutcomeUnknown = "OUTCOME_UNKNOWN",
+    OutcomeUnknown = "OUTCOME_UNKNOWN", "ENG015";
     /// A person said no.
-    Rejected = "REJECTED",
+    Rejected = "REJECTED", "ENG016";
     /// Nobody answered in time.
-    ApprovalExpired = "APPROVAL_EXPIRED",
+    ApprovalExpired = "APPROVAL_EXPIRED", "ENG017";
     /// An expression could not be evaluated.
-    Expression = "EXPRESSION",
+    Expression = "EXPRESSION", "ENG018";
     /// No edge of the node may be taken.
-    NoRoute = "NO_ROUTE",
+    NoRoute = "NO_ROUTE", "ENG018";
     /// Too many branches failed.
-    ParallelFailed = "PARALLEL_FAILED",
+    ParallelFailed = "PARALLEL_FAILED", "ENG019";
     /// A subtask that this one needs failed.
-    NeedMissing = "NEED_MISSING",
+    NeedMissing = "NEED_MISSING", "ENG019";
     /// A sub-agent failed.
-    SubFailed = "SUB_FAILED",
+    SubFailed = "SUB_FAILED", "ENG020";
     /// Agents called agents too deep.
-    TooDeep = "TOO_DEEP",
+    TooDeep = "TOO_DEEP", "ENG020";
+    /// Too many items of a map failed.
+    MapFailed = "MAP_FAILED", "ENG019";
+    /// What the task was given does not fit its declared inputs.
+    InputInvalid = "INPUT_INVALID", "ENG021";
+    /// What came out does not fit the declared outputs.
+    OutputInvalid = "OUTPUT_INVALID", "ENG022";
+    /// No signal arrived in time.
+    SignalExpired = "SIGNAL_EXPIRED", "ENG023";
     /// The engine is wrong.
-    Bug = "BUG",
+    Bug = "BUG", "ENG007";
 }
 
 impl Code {
@@ -182,6 +213,7 @@ impl Code {
                 | Self::OutcomeUnknown
                 | Self::Rejected
                 | Self::ApprovalExpired
+                | Self::SignalExpired
                 | Self::TooDeep
         )
     }
@@ -194,11 +226,20 @@ pub struct Failure {
     pub code: Code,
     /// The sentence.
     pub message: String,
+    /// The node that failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node: Option<NodeName>,
 }
 
 impl Failure {
     pub(crate) fn new(code: Code, message: impl Into<String>) -> Self {
-        Self { code, message: message.into() }
+        Self { code, message: message.into(), node: None }
+    }
+
+    /// The same at this node, unless it names one already.
+    pub(crate) fn at(mut self, node: &NodeName) -> Self {
+        self.node.get_or_insert_with(|| node.clone());
+        self
     }
 }
 

@@ -4,7 +4,9 @@
 use crate::{EffectId, ToolSpec};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use steward_domain::{HumanAction, Idempotency, JsonObject, Role, Sha256Hex, TaskId, Timestamp, ToolName};
+use steward_domain::{
+    HumanAction, Idempotency, JsonObject, NodeName, Role, Sha256Hex, TaskId, Timestamp, ToolName,
+};
 
 /// Something that happened to a task. Every event carries its time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -64,8 +66,23 @@ pub enum Event {
         effect: EffectId,
         /// Its summary, or why it failed.
         summary: Result<String, String>,
+        /// What a sub-workflow gave.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        output: Option<Value>,
         #[serde(default)]
         usage: Usage,
+        at: Timestamp,
+    },
+    /// A signal from outside arrived.
+    Signalled {
+        /// Its name.
+        name: NodeName,
+        /// What it carries.
+        data: Value,
+        /// The sender's idempotency key: a key counts once.
+        key: String,
+        /// Who sent it.
+        by: String,
         at: Timestamp,
     },
     /// Somebody wants it to stop.
@@ -94,6 +111,7 @@ impl Event {
             | Self::TimerFired { at, .. }
             | Self::HumanDecided { at, .. }
             | Self::SubEnded { at, .. }
+            | Self::Signalled { at, .. }
             | Self::CancelRequested { at, .. }
             | Self::Refused { at, .. }
             | Self::Recovered { at, .. } => *at,
@@ -111,6 +129,7 @@ impl Event {
             Self::TimerFired { timer, .. } => Some(*timer),
             Self::HumanDecided { request, .. } => Some(*request),
             Self::Started { .. }
+            | Self::Signalled { .. }
             | Self::CancelRequested { .. }
             | Self::Refused { .. }
             | Self::Recovered { .. } => None,
@@ -119,12 +138,30 @@ impl Event {
 }
 
 /// A message of the conversation that a task belongs to.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EarlierMessage {
     /// Who said it: the person, or the agent. What an agent said may stem from data.
     pub role: Role,
     /// What was said.
     pub text: String,
+    /// The calls that the agent asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub calls: Vec<AskedCall>,
+    /// The call that it answers, for the role `tool`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answers: Option<String>,
+    /// Whether it stands behind the task: a call that the agent asked for, and its result. Such
+    /// messages are the last of a list.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub follows: bool,
+}
+
+impl EarlierMessage {
+    /// Words alone.
+    #[must_use]
+    pub fn new(role: Role, text: impl Into<String>) -> Self {
+        Self { role, text: text.into(), calls: Vec::new(), answers: None, follows: false }
+    }
 }
 
 /// An effect that had begun when its process went away.

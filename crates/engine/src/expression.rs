@@ -3,11 +3,13 @@
 //! Invariants
 //! - Length, nesting and loops are limited before anything is evaluated, and so is what an
 //!   expression may walk over.
-//! - The result does not depend on the order of a hash map: `map` and `filter` stand only inside
-//!   `size(…)`, objects are sorted on the way out, and messages of failures are made here from
+//! - The result does not depend on the order of a hash map: a loop over an object goes through its
+//!   sorted keys, objects are sorted on the way out, and messages of failures are made here from
 //!   parts that have an order.
+//! - All loops of one evaluation together are bounded, and so is what a function may build.
 
-use cel::common::ast::{EntryExpr, Expr, IdedExpr};
+use crate::functions;
+use cel::common::ast::{CallExpr, EntryExpr, Expr, IdedExpr};
 use cel::objects::{Key, Map};
 use cel::{Context, Env, ExecutionError, Value as Cel};
 use serde_json::Value;
@@ -23,10 +25,11 @@ const LOOPS: usize = 2;
 /// Values that an expression may walk over.
 const VALUES: usize = 20_000;
 /// The names an expression may use.
-pub(crate) const NAMES: [&str; 6] = ["input", "state", "nodes", "data", "iteration", "routing_key"];
+pub(crate) const NAMES: [&str; 9] =
+    ["input", "state", "nodes", "data", "iteration", "routing_key", "now", "item", "index"];
 
-/// CEL's own functions; nothing is added to them. Built once, because building it costs more than
-/// an evaluation.
+/// CEL's own functions; those of [`functions`] are added where an expression calls them. Built
+/// once, because building it costs more than an evaluation.
 static ENVIRONMENT: LazyLock<Arc<Env>> = LazyLock::new(|| Arc::new(Env::stdlib()));
 
 /// Gives an expression the values of its names. `None` is a name that has no value here.
@@ -36,10 +39,11 @@ pub(crate) type Scope<'a> = dyn Fn(&str) -> Option<Value> + 'a;
 #[derive(Debug)]
 pub(crate) struct Expression {
     source: String,
-    program: cel::Program,
+    /// The expression with its loops in order.
+    body: IdedExpr,
     names: Vec<&'static str>,
     nodes: BTreeSet<String>,
-    loops: bool,
+    calls: BTreeSet<String>,
 }
 
 impl Expression {
@@ -60,7 +64,11 @@ impl Expression {
             format!("must be a CEL expression: line {line}, column {column}: {what}")
         })?;
         let mut walk = Walk::default();
-        walk.expr(program.expression(), 0, false)?;
+        let mut body = program.expression().clone();
+        walk.expr(&mut body, 0).map_err(|(id, why)| {
+            let place = program.source_info().offset_for(id).map_or(0, |(start, _)| start as usize);
+            format!("{}{why}", position(source.chars().take(place)))
+        })?;
         let mut names = Vec::new();
         for used in &walk.names {
             match NAMES.iter().find(|name| *name == used) {
@@ -68,7 +76,7 @@ impl Expression {
                 None => return Err(format!("uses {used}, which is not one of {}", NAMES.join(", "))),
             }
         }
-        Ok(Self { source: source.to_owned(), program, names, nodes: walk.nodes, loops: walk.loops })
+        Ok(Self { source: source.to_owned(), body, names, nodes: walk.nodes, calls: walk.calls })
     }
 
     /// The nodes whose outputs it reads by name.
@@ -95,7 +103,8 @@ impl Expression {
             let too_many = || format!("`{}` reads more than {VALUES} values", self.source);
             context.add_variable_from_value(*name, into_cel(&value, &mut left).ok_or_else(too_many)?);
         }
-        let value = self.program.execute(&context).map_err(|error| self.explain(&error))?;
+        functions::add(&mut context, &self.calls);
+        let value = context.resolve(&self.body).map_err(|error| self.explain(&error))?;
         from_cel(&value).ok_or_else(|| format!("`{}` gives a value that JSON cannot hold", self.source))
     }
 
@@ -109,9 +118,12 @@ impl Expression {
 
     fn explain(&self, error: &ExecutionError) -> String {
         let why = match error {
-            // With a loop over a map the first error is any of them.
-            _ if self.loops => "it cannot be evaluated over these values".to_owned(),
-            ExecutionError::NoSuchKey(key) => format!("there is no {key}"),
+            ExecutionError::NoSuchKey(key) => {
+                format!("{}there is no {key}", self.column_of(&format!(".{key}")))
+            }
+            ExecutionError::FunctionError { function, message } => {
+                format!("{}{function}: {message}", self.column_of(&format!("{function}(")))
+            }
             ExecutionError::UndeclaredReference(name) => format!("there is no {name}"),
             ExecutionError::NoSuchOverload(overload) => overload.to_string(),
             ExecutionError::UnexpectedType { got, want } => format!("found {got} where {want} is needed"),
@@ -124,6 +136,24 @@ impl Expression {
         };
         format!("`{}`: {why}", self.source)
     }
+
+    /// Where a part stands, for messages; nothing when it stands nowhere or twice.
+    fn column_of(&self, part: &str) -> String {
+        let mut places = self.source.match_indices(part);
+        match (places.next(), places.next()) {
+            (Some((place, _)), None) => position(self.source.get(..place).unwrap_or_default().chars()),
+            _ => String::new(),
+        }
+    }
+}
+
+/// The line and column after these characters.
+fn position(before: impl Iterator<Item = char>) -> String {
+    let (line, column) = before.fold((1, 1), |(line, column), c| match c {
+        '\n' => (line + 1, 1),
+        _ => (line, column + 1),
+    });
+    format!("line {line}, column {column}: ")
 }
 
 fn nesting(source: &str) -> usize {
@@ -143,13 +173,18 @@ fn nesting(source: &str) -> usize {
 struct Walk {
     names: BTreeSet<String>,
     nodes: BTreeSet<String>,
+    /// Functions that are called and are not CEL's own.
+    calls: BTreeSet<String>,
     bound: Vec<String>,
-    loops: bool,
 }
 
+/// What is wrong, and the part of the expression it is about.
+type Misuse = (u64, String);
+
 impl Walk {
-    fn expr(&mut self, expr: &IdedExpr, loops: usize, counted: bool) -> Result<(), String> {
-        match &expr.expr {
+    fn expr(&mut self, expr: &mut IdedExpr, loops: usize) -> Result<(), Misuse> {
+        let id = expr.id;
+        match &mut expr.expr {
             Expr::Ident(name) => {
                 if !name.starts_with('@') && !self.bound.contains(name) {
                     self.names.insert(name.clone());
@@ -159,59 +194,77 @@ impl Walk {
                 if matches!(&select.operand.expr, Expr::Ident(name) if name == "nodes") {
                     self.nodes.insert(select.field.clone());
                 }
-                self.expr(&select.operand, loops, false)?;
+                self.expr(&mut select.operand, loops)?;
             }
-            Expr::Call(call) => {
-                let size = call.func_name == "size";
-                if let ("_[_]", [list, index]) = (call.func_name.as_str(), &call.args[..])
-                    && matches!(&list.expr, Expr::Ident(name) if name == "nodes")
-                    && let Expr::Literal(cel::common::ast::LiteralValue::String(name)) = &index.expr
-                {
-                    self.nodes.insert(name.inner().to_owned());
-                }
-                for part in call.target.iter().map(|target| &**target).chain(&call.args) {
-                    self.expr(part, loops, size)?;
-                }
-            }
+            Expr::Call(call) => self.call(id, call, loops)?,
             Expr::Comprehension(part) => {
-                self.loops = true;
                 if loops >= LOOPS {
-                    return Err(format!("must not loop more than {LOOPS} deep"));
+                    return Err((id, format!("must not loop more than {LOOPS} deep")));
                 }
-                if matches!(part.accu_init.expr, Expr::List(_) | Expr::Map(_)) && !counted {
-                    return Err("may use map and filter only inside size(…)".to_owned());
+                if part.iter_var2.is_some() {
+                    return Err((id, "must loop with one variable".to_owned()));
                 }
-                self.expr(&part.iter_range, loops, false)?;
+                self.expr(&mut part.iter_range, loops)?;
                 let before = self.bound.len();
                 self.bound.push(part.iter_var.clone());
-                self.bound.extend(part.iter_var2.clone());
                 self.bound.push(part.accu_var.clone());
-                for inner in [&part.accu_init, &part.loop_cond, &part.loop_step, &part.result] {
-                    self.expr(inner, loops + 1, false)?;
+                for inner in [&mut part.accu_init, &mut part.loop_cond, &mut part.loop_step, &mut part.result]
+                {
+                    self.expr(inner, loops + 1)?;
                 }
                 self.bound.truncate(before);
+                self.calls.insert(functions::IN_ORDER.to_owned());
+                let range = std::mem::take(&mut part.iter_range);
+                let in_order =
+                    CallExpr { func_name: functions::IN_ORDER.to_owned(), target: None, args: vec![range] };
+                part.iter_range = IdedExpr { id, expr: Expr::Call(in_order) };
             }
-            Expr::List(list) => list.elements.iter().try_for_each(|part| self.expr(part, loops, false))?,
+            Expr::List(list) => list.elements.iter_mut().try_for_each(|part| self.expr(part, loops))?,
             Expr::Map(map) => {
-                for entry in &map.entries {
-                    match &entry.expr {
+                for entry in &mut map.entries {
+                    match &mut entry.expr {
                         EntryExpr::MapEntry(entry) => {
-                            self.expr(&entry.key, loops, false)?;
-                            self.expr(&entry.value, loops, false)?;
+                            self.expr(&mut entry.key, loops)?;
+                            self.expr(&mut entry.value, loops)?;
                         }
-                        EntryExpr::StructField(field) => self.expr(&field.value, loops, false)?,
+                        EntryExpr::StructField(field) => self.expr(&mut field.value, loops)?,
                     }
                 }
             }
-            Expr::Struct(_) => return Err("must not build typed messages".to_owned()),
+            Expr::Struct(_) => return Err((id, "must not build typed messages".to_owned())),
             Expr::Literal(_) | Expr::Unspecified => {}
+        }
+        Ok(())
+    }
+
+    fn call(&mut self, id: u64, call: &mut CallExpr, loops: usize) -> Result<(), Misuse> {
+        if let ("_[_]", [list, index]) = (call.func_name.as_str(), &call.args[..])
+            && matches!(&list.expr, Expr::Ident(name) if name == "nodes")
+            && let Expr::Literal(cel::common::ast::LiteralValue::String(name)) = &index.expr
+        {
+            self.nodes.insert(name.inner().to_owned());
+        }
+        let name = call.func_name.as_str();
+        if functions::is_own(name) {
+            if call.target.is_some() {
+                return Err((id, format!("calls {name} as a method: write {name}(value, …)")));
+            }
+            self.calls.insert(name.to_owned());
+        } else if call.target.is_none()
+            && name.chars().next().is_some_and(|c| c.is_ascii_alphabetic())
+            && !functions::is_of_cel(&ENVIRONMENT, name)
+        {
+            return Err((id, format!("calls {name}, which there is not. There is: {}", functions::list())));
+        }
+        for part in call.target.iter_mut().map(|target| &mut **target).chain(&mut call.args) {
+            self.expr(part, loops)?;
         }
         Ok(())
     }
 }
 
 /// Whole numbers become `int`, so that `count > 3` and `count + 1` work as people expect.
-fn into_cel(value: &Value, left: &mut usize) -> Option<Cel> {
+pub(crate) fn into_cel(value: &Value, left: &mut usize) -> Option<Cel> {
     *left = left.checked_sub(1)?;
     Some(match value {
         Value::Null => Cel::Null,
@@ -236,7 +289,7 @@ fn into_cel(value: &Value, left: &mut usize) -> Option<Cel> {
     })
 }
 
-fn from_cel(value: &Cel) -> Option<Value> {
+pub(crate) fn from_cel(value: &Cel) -> Option<Value> {
     Some(match value {
         Cel::Null => Value::Null,
         Cel::Bool(yes) => Value::Bool(*yes),

@@ -17,13 +17,16 @@
 mod definition;
 mod derive;
 mod draw;
+mod duration;
 mod effect;
 mod error;
 mod event;
 mod expression;
+mod functions;
 mod program;
 mod project;
 mod prompt;
+mod schema;
 mod state;
 mod static_plan;
 mod step;
@@ -34,9 +37,9 @@ pub use derive::{child_task, estimate_tokens};
 pub use effect::{Approval, Effect, EffectId, Question, Subject};
 pub use error::{Code, Error, Failure, Problems, Rejected};
 pub use event::{AskedCall, Class, EarlierMessage, Event, InFlight, Reply, ToolOutcome, Usage};
-pub use program::{Node, NodeWork, Program};
+pub use program::{MapWork, Node, NodeWork, Program};
 pub use prompt::Prompt;
-pub use state::{Ended, Msg, NodeRun, NodeStatus, State, Status, Used};
+pub use state::{Awaited, Ended, Msg, NodeRun, NodeStatus, State, Status, Used};
 pub use static_plan::{
     ANSWER_STEP, Comparison, Condition, Extraction, StaticPlan, StaticStep, ValueType, first_json,
 };

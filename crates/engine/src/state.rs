@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use steward_domain::{
-    CallId, JsonObject, Mandate, Provenance, Role, Sha256Hex, Taint, TaskId, Timestamp, ToolName,
+    CallId, JsonObject, Mandate, NodeName, Provenance, Role, Sha256Hex, Taint, TaskId, Timestamp, ToolName,
 };
 
 /// Where a task is in its life.
@@ -26,13 +26,15 @@ pub enum Status {
     Failed,
     /// Was called off.
     Cancelled,
+    /// A person said no, and that was its end.
+    Rejected,
 }
 
 impl Status {
     /// Whether nothing follows.
     #[must_use]
     pub fn is_final(self) -> bool {
-        matches!(self, Self::Completed | Self::Failed | Self::Cancelled)
+        matches!(self, Self::Completed | Self::Failed | Self::Cancelled | Self::Rejected)
     }
 }
 
@@ -46,6 +48,21 @@ pub enum Ended {
     Failed(Failure),
     /// By the wish of somebody.
     Cancelled(String),
+    /// With the no of a person.
+    Rejected(Failure),
+}
+
+/// What a run waits for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Awaited {
+    /// The decision of a person.
+    Person,
+    /// A signal of this name.
+    Signal(NodeName),
+    /// A sub-agent or a sub-workflow.
+    SubTask,
+    /// This moment.
+    Until(Timestamp),
 }
 
 /// What was used so far.
@@ -59,6 +76,11 @@ pub struct Used {
     pub tokens: u64,
     /// Money, in millionths of a US dollar.
     pub cost_micros: u64,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 /// One message of an agent's session.
@@ -92,6 +114,8 @@ pub enum NodeStatus {
     Running,
     /// Waits for a person.
     Asking,
+    /// Waits for a time or a signal.
+    Waiting,
     /// Done.
     Done,
     /// Failed.
@@ -100,6 +124,13 @@ pub enum NodeStatus {
     Cancelled,
     /// Not entered, because a subtask that it needs failed.
     Skipped,
+}
+
+impl NodeStatus {
+    /// Whether it has begun and not ended.
+    pub(crate) fn is_at_work(self) -> bool {
+        matches!(self, Self::Running | Self::Asking | Self::Waiting)
+    }
 }
 
 /// What is known of one node.
@@ -136,6 +167,37 @@ pub struct NodeRun {
     /// What the items of a repeated step gave so far.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) items: Vec<Option<Value>>,
+    /// The items of a `map` that is at work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) map: Option<MapRun>,
+}
+
+/// The items of a `map` node that is at work.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct MapRun {
+    pub(crate) items: Vec<Value>,
+    /// Whether the list stems from data.
+    pub(crate) untrusted: bool,
+    /// The first item that has not begun.
+    pub(crate) next: u32,
+    pub(crate) open: BTreeSet<u32>,
+    /// What came of each, in the order of the list.
+    pub(crate) results: Vec<Option<ItemResult>>,
+}
+
+/// What came of one item.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum ItemResult {
+    Done(Value),
+    Failed(Failure),
+}
+
+/// A signal that arrived before a node waited for it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct KeptSignal {
+    pub(crate) name: NodeName,
+    pub(crate) data: Value,
 }
 
 /// The branches of a parallel node that is at work.
@@ -197,6 +259,9 @@ pub(crate) struct Session {
     /// How many messages after the task are of the conversation before it.
     #[serde(default)]
     pub(crate) earlier: u32,
+    /// How many messages behind the task were there from the start.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(crate) followed: u32,
     /// Tools that it found and may call, by name.
     #[serde(default)]
     pub(crate) found: BTreeMap<String, ProgramIndex>,
@@ -275,21 +340,62 @@ pub(crate) enum Owner {
 pub(crate) enum Target {
     Tool(ProgramIndex),
     Agent(ProgramIndex, String, bool),
+    /// A workflow, its input, and whether the input may stem from data.
+    Workflow(ProgramIndex, Value, bool),
 }
 
 /// An effect that has not been answered.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Pending {
-    Model { session: u32, attempt: u32 },
-    Mandate { session: u32 },
-    ModelBackoff { session: u32, attempt: u32, at: Timestamp },
-    Tool { call: u32 },
-    Sub { call: u32 },
-    Backoff { call: u32, at: Timestamp },
-    Human { about: DecisionSubject, digest: Sha256Hex, text: String, timer: EffectId, expires_at: Timestamp },
-    Expiry { request: EffectId, at: Timestamp },
-    Deadline { at: Timestamp },
+    Model {
+        session: u32,
+        attempt: u32,
+    },
+    Mandate {
+        session: u32,
+    },
+    ModelBackoff {
+        session: u32,
+        attempt: u32,
+        at: Timestamp,
+    },
+    Tool {
+        call: u32,
+    },
+    Sub {
+        call: u32,
+    },
+    Backoff {
+        call: u32,
+        at: Timestamp,
+    },
+    Human {
+        about: DecisionSubject,
+        digest: Sha256Hex,
+        text: String,
+        timer: EffectId,
+        expires_at: Timestamp,
+        /// How often it was passed on because nobody answered.
+        #[serde(default)]
+        level: u32,
+    },
+    /// A `timer` node waits.
+    Wait {
+        node: ProgramIndex,
+        at: Timestamp,
+    },
+    /// A `signal` node waits.
+    Signal {
+        node: ProgramIndex,
+    },
+    Expiry {
+        request: EffectId,
+        at: Timestamp,
+    },
+    Deadline {
+        at: Timestamp,
+    },
 }
 
 /// What a person is asked about.
@@ -344,6 +450,12 @@ pub struct State {
     /// What the values of a static plan are judged by.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) plan_taint: Option<Taint>,
+    /// Signals that no node has taken yet, oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) signals: Vec<KeptSignal>,
+    /// The keys of all signals that were taken.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub(crate) signal_keys: BTreeSet<String>,
 }
 
 impl State {
@@ -382,6 +494,8 @@ impl State {
             earlier: Vec::new(),
             found: Vec::new(),
             plan_taint: None,
+            signals: Vec::new(),
+            signal_keys: BTreeSet::new(),
         }
     }
 
@@ -448,13 +562,47 @@ impl State {
             Pending::ModelBackoff { at, .. }
             | Pending::Backoff { at, .. }
             | Pending::Expiry { at, .. }
+            | Pending::Wait { at, .. }
             | Pending::Deadline { at } => Some((*id, *at)),
             Pending::Model { .. }
             | Pending::Mandate { .. }
             | Pending::Tool { .. }
             | Pending::Sub { .. }
+            | Pending::Signal { .. }
             | Pending::Human { .. } => None,
         })
+    }
+
+    /// What a run that has not ended waits for: people first, then signals, tasks and times.
+    #[must_use]
+    pub fn awaited(&self, program: &Program) -> Option<Awaited> {
+        let pending = || self.pending.values();
+        if pending().any(|pending| matches!(pending, Pending::Human { .. })) {
+            return Some(Awaited::Person);
+        }
+        let signal = pending().find_map(|pending| match pending {
+            Pending::Signal { node } => program.node(*node)?.signal.clone(),
+            _ => None,
+        });
+        if let Some(name) = signal {
+            return Some(Awaited::Signal(name));
+        }
+        if pending().any(|pending| matches!(pending, Pending::Sub { .. })) {
+            return Some(Awaited::SubTask);
+        }
+        self.timers().map(|(_, at)| at).min().map(Awaited::Until)
+    }
+
+    /// Whether a node waits for a time or a signal, and not only an attempt for its turn.
+    #[must_use]
+    pub fn waits_outside(&self) -> bool {
+        self.pending.values().any(|pending| matches!(pending, Pending::Wait { .. } | Pending::Signal { .. }))
+    }
+
+    /// Whether it waits for a signal.
+    #[must_use]
+    pub fn awaits_signal(&self) -> bool {
+        self.pending.values().any(|pending| matches!(pending, Pending::Signal { .. }))
     }
 
     /// What is known of a node.
@@ -511,6 +659,7 @@ impl State {
             Pending::Expiry { request, .. } => {
                 self.pending.get(request).and_then(|asked| self.node_of(asked))
             }
+            Pending::Wait { node, .. } | Pending::Signal { node } => Some(*node),
             Pending::Deadline { .. } => None,
         }
     }

@@ -51,7 +51,13 @@ pub fn trace(program: &Program, events: &[Event]) -> Option<TraceLog> {
         log.steps.push(record(event, about.as_ref().map(|(_, issued)| issued)));
         if let (
             Event::SubEnded { summary, .. },
-            Some((_, Issued { effect: Effect::StartSub { task_id, .. }, .. })),
+            Some((
+                _,
+                Issued {
+                    effect: Effect::StartSub { task_id, .. } | Effect::StartWorkflow { task_id, .. },
+                    ..
+                },
+            )),
         ) = (event, &about)
             && let Some(session) = log.sub_agent_sessions.get_mut(&SessionId(task_id.0))
         {
@@ -138,6 +144,9 @@ fn record(event: &Event, issued: Option<&Issued>) -> StepRecord {
             };
             step("sub_agent", short(text), at, level, who)
         }
+        Event::Signalled { name, by, .. } => {
+            step("signal", format!("{by} sent the signal {name}"), at, StepLevel::Info, who)
+        }
         Event::CancelRequested { by, .. } => {
             step("cancel", format!("{by} wants it to stop"), at, StepLevel::Warning, who)
         }
@@ -185,7 +194,7 @@ fn tool(outcome: &ToolOutcome, issued: Option<&Issued>, at: Timestamp, who: &str
 /// What an effect itself adds to the trace.
 fn note(log: &mut TraceLog, effect: &Effect, at: Timestamp) {
     match effect {
-        Effect::StartSub { task_id, agent, .. } => {
+        Effect::StartSub { task_id, agent, .. } | Effect::StartWorkflow { task_id, workflow: agent, .. } => {
             let session_id = SessionId(task_id.0);
             let info = SubAgentSessionInfo {
                 session_id,
@@ -204,6 +213,13 @@ fn note(log: &mut TraceLog, effect: &Effect, at: Timestamp) {
         }
         Effect::Fail { code, message } => {
             log.steps.push(step("failed", format!("{code}: {message}"), at, StepLevel::Error, "engine"));
+        }
+        Effect::Rejected { message } => {
+            log.steps.push(step("rejected", message.clone(), at, StepLevel::Warning, "engine"));
+        }
+        Effect::AwaitSignal { name, node, .. } => {
+            let message = format!("waits for the signal {name}");
+            log.steps.push(step("paused", message, at, StepLevel::Info, node.as_str()));
         }
         Effect::Cancelled { by } => {
             let message = format!("called off by {by}");

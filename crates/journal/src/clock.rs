@@ -1,19 +1,19 @@
-//! The door to time. Everything that needs it is handed a [`Clock`]; tests hand over one they can
-//! move.
+//! The only module that reads the time. Callers receive a [`Clock`]; tests pass one that they
+//! control.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 use steward_domain::Timestamp;
 
-/// Tells the time.
+/// A source of time.
 pub trait Clock: Send + Sync {
     /// Wall time, for records.
     fn now(&self) -> Timestamp;
-    /// Time since some fixed moment, never going back, for durations.
+    /// Monotonic time since an arbitrary start, for durations.
     fn monotonic(&self) -> Duration;
 }
 
-/// The machine's clock.
+/// The system clock.
 #[derive(Debug, Clone, Copy)]
 pub struct SystemClock {
     started: std::time::Instant,
@@ -38,17 +38,17 @@ impl Clock for SystemClock {
     }
 }
 
-/// A clock that stands still until it is moved.
+/// A clock for tests, which only advances when told to.
 #[derive(Debug)]
 pub struct ManualClock(AtomicI64);
 
 impl ManualClock {
-    /// Starts at this moment.
+    /// A clock set to this time.
     pub fn at(time: Timestamp) -> Self {
         Self(AtomicI64::new(time.micros()))
     }
 
-    /// Moves on.
+    /// Advances the clock.
     pub fn advance(&self, by: Duration) {
         self.0.fetch_add(i64::try_from(by.as_micros()).unwrap_or(i64::MAX), Ordering::SeqCst);
     }

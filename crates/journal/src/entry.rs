@@ -1,4 +1,4 @@
-//! Sealing: from a draft to an entry with its place, its S3 hash and its digest.
+//! Sealing: turns a draft into an entry with its sequence number, its hash and its digest.
 
 use crate::canonical::{deeper_than, jcs, jcs_string, python, python_string, python_to_jcs};
 use crate::error::{Error, Result};
@@ -10,92 +10,93 @@ use serde_json::{Map, Value};
 use std::fmt::Write;
 use steward_domain::{AuditEntry, ChainId, EntryId, EventType, Label, OnBehalf, Sequence, Timestamp};
 
-/// Separates our digest from every other use of SHA-256.
+/// Domain separation: distinguishes the digest from every other use of SHA-256.
 const DOMAIN: &[u8] = b"steward.journal.entry.v1\0";
 
-/// How deep event data may nest: what every JSON reader of the field can still read.
+/// Maximum nesting depth of event data, which common JSON parsers still accept.
 const MAX_DEPTH: usize = 100;
 
 /// The member of `event_data` that holds the seals of rows.
 pub const SEALED_ROWS: &str = "sealed_rows";
 
-/// The end of a chain: all that is needed to append.
+/// The end of a chain: everything needed to append to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChainTip {
-    /// Which chain.
+    /// The chain.
     pub chain: ChainId,
-    /// How many entries it has.
+    /// The number of entries.
     pub entries: u64,
-    /// S3's hash of the last one.
+    /// The hash of the last entry.
     pub hash: Hash,
-    /// Our digest of the last one.
+    /// The digest of the last entry.
     pub digest: Hash,
 }
 
 impl ChainTip {
-    /// A chain with nothing in it.
+    /// An empty chain.
     pub fn empty(chain: ChainId) -> Self {
         Self { chain, entries: 0, hash: Hash::ZERO, digest: Hash::ZERO }
     }
 }
 
-/// What happened, as a component hands it over.
+/// An event, as a component submits it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Draft {
-    /// What happened.
+    /// The event type.
     pub event_type: EventType,
-    /// The particulars.
+    /// The data of the event.
     pub event_data: Map<String, Value>,
-    /// Which component says so.
+    /// The component that reports it.
     pub actor: Label,
-    /// Particulars that are personal: they enter by salted hash, under this name in `event_data`.
+    /// Personal data. It enters the entry as a salted hash, under these names in `event_data`.
     pub personal: Map<String, Value>,
-    /// For whom it was done; the commit fills in its owner where nothing is said.
+    /// The user on whose behalf it happened; the commit fills in its owner if absent.
     pub on_behalf: Option<OnBehalf>,
     /// The seals of the rows that the commit writes, by `kind/id`. They are neither redacted nor
-    /// moved aside.
+    /// moved to a payload.
     pub sealed_rows: Map<String, Value>,
 }
 
 impl Draft {
-    /// A draft with nothing personal in it.
+    /// A draft without personal data.
     pub fn new(event_type: EventType, actor: Label, event_data: Map<String, Value>) -> Self {
         Self { event_type, event_data, actor, personal: Map::new(), on_behalf: None, sealed_rows: Map::new() }
     }
 }
 
-/// A sealed entry. `event_data` is kept as the canonical text that S3's hash covers.
+/// A sealed entry. `event_data` is kept as the canonical text that the hash covers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sealed {
     /// The entry's id.
     pub entry_id: EntryId,
     /// Its chain.
     pub chain: ChainId,
-    /// Its place in the chain.
+    /// Its sequence number in the chain.
     pub sequence: u64,
     /// When it was sealed.
     pub timestamp: Timestamp,
-    /// What happened.
+    /// The event type.
     pub event_type: EventType,
-    /// The particulars as canonical text.
+    /// The data of the event as canonical text.
     pub event_data: String,
-    /// Which component says so.
+    /// The component that reports it.
     pub actor: String,
-    /// For whom it was done, as canonical text. The digest covers it, S3's hash does not.
+    /// The user on whose behalf it happened, as canonical text. The digest covers it, the hash does
+    /// not.
     pub on_behalf: Option<String>,
-    /// The hash before.
+    /// The hash of the preceding entry.
     pub parent_hash: Hash,
-    /// S3's hash.
+    /// The hash of this entry.
     pub hash: Hash,
-    /// The digest before.
+    /// The digest of the preceding entry.
     pub parent_digest: Hash,
-    /// Our digest.
+    /// The digest of this entry.
     pub digest: Hash,
 }
 
-/// A draft that is ready to be sealed: redacted, what is personal or large moved aside, both
-/// canonical texts written. All of it can be done before the chain's end is known, away from
-/// whoever keeps it.
+/// A draft that is ready to be sealed: redacted, personal and large members moved to payloads, both
+/// canonical texts written. None of this needs the end of the chain, so it can run before the lock
+/// on the chain is taken.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Prepared {
     chain: ChainId,
@@ -151,7 +152,7 @@ pub fn prepare(
     Ok(Prepared { chain, entry_id, event_type, actor, on_behalf, event_data: text, canonical, payloads })
 }
 
-/// Seals what was prepared onto the end of its chain. The tip moves on.
+/// Seals a prepared draft onto the end of its chain and advances the tip.
 pub fn seal(tip: &mut ChainTip, prepared: Prepared, now: Timestamp) -> Result<(Sealed, Vec<Payload>)> {
     let Prepared { chain, entry_id, event_type, actor, on_behalf, event_data, canonical, payloads } =
         prepared;
@@ -179,7 +180,7 @@ pub fn seal(tip: &mut ChainTip, prepared: Prepared, now: Timestamp) -> Result<(S
     Ok((sealed, payloads))
 }
 
-/// For whom, as the canonical text that is kept.
+/// The canonical text of an [`OnBehalf`], as it is stored.
 fn written(on_behalf: &OnBehalf) -> Result<String> {
     let value = serde_json::to_value(on_behalf)
         .map_err(|error| Error::NotAnEntry { line: 0, what: error.to_string() })?;
@@ -188,7 +189,7 @@ fn written(on_behalf: &OnBehalf) -> Result<String> {
     Ok(text)
 }
 
-/// S3: `SHA256(parent_hash + timestamp + event_type + event_data)`.
+/// The entry hash: `SHA256(parent_hash + timestamp + event_type + event_data)`.
 pub(crate) fn s3_hash(
     parent_hex: &[u8],
     timestamp: &[u8],
@@ -203,15 +204,14 @@ pub(crate) fn s3_hash(
     Hash::of(&[scratch])
 }
 
-/// The texts of an entry from which its digest is made; the strings stand as JCS writes them,
-/// quotes included.
+/// The texts of an entry that the digest covers. Strings are in JCS form, including their quotes.
 pub(crate) struct DigestParts<'a> {
     pub(crate) actor: &'a [u8],
     pub(crate) entry_id: &'a [u8],
     pub(crate) event_data: &'a [u8],
     pub(crate) event_type: &'a [u8],
     pub(crate) hash: &'a [u8],
-    /// For whom, as JCS writes it; empty where the entry does not say.
+    /// The user on whose behalf it happened, in JCS form; empty if the entry has none.
     pub(crate) on_behalf: &'a [u8],
     pub(crate) parent_digest: &'a [u8],
     pub(crate) parent_hash: &'a [u8],
@@ -221,12 +221,12 @@ pub(crate) struct DigestParts<'a> {
 }
 
 impl DigestParts<'_> {
-    /// SHA-256 over the domain and RFC 8785 of the entry without its digest. The members are in
-    /// canonical order.
+    /// SHA-256 over the domain prefix and the RFC 8785 form of the entry without its digest. The
+    /// members are in canonical order.
     pub(crate) fn digest(&self, scratch: &mut Vec<u8>) -> Hash {
         scratch.clear();
         scratch.extend_from_slice(DOMAIN);
-        // An object needs no closing quote; entries that do not say for whom have no such member.
+        // An object needs no closing quote; entries without `on_behalf` omit the member.
         let (on_behalf, parent_digest): (&[u8], &[u8]) = match self.on_behalf {
             [] => (b"", b"\",\"parent_digest\":\""),
             _ => (b"\",\"on_behalf\":", b",\"parent_digest\":\""),
@@ -288,8 +288,8 @@ impl Sealed {
         parts.digest(&mut Vec::with_capacity(1024))
     }
 
-    /// Whether the digest fits: by the quick way to the canonical text if that shows it, else by a
-    /// full parse.
+    /// Whether the digest matches. It tries the fast conversion to canonical text first and falls
+    /// back to a full parse.
     fn digest_fits(&self, timestamp: &str) -> Result<bool> {
         let mut quick = Vec::with_capacity(self.event_data.len());
         if python_to_jcs(self.event_data.as_bytes(), &mut quick).is_some()
@@ -308,13 +308,12 @@ impl Sealed {
         Error::Tampered { chain: self.chain.to_string(), sequence: self.sequence, what: what.to_owned() }
     }
 
-    /// The end of the chain once this entry is on it.
+    /// The end of the chain after this entry.
     pub fn after(&self) -> ChainTip {
         ChainTip { chain: self.chain, entries: self.sequence, hash: self.hash, digest: self.digest }
     }
 
-    /// Checks both hashes against what the entry says, and its place against the tip; moves the tip
-    /// on.
+    /// Checks both hashes against the contents, and the position against the tip; advances the tip.
     pub fn verify(&self, tip: &mut ChainTip) -> Result<()> {
         if self.chain != tip.chain {
             return Err(self.wrong("belongs to another chain"));
@@ -340,12 +339,13 @@ impl Sealed {
         Ok(())
     }
 
-    /// The line of S3's JSONL, as Python's `json.dumps` would write the entry in this order.
+    /// The line of the JSONL export, as Python's `json.dumps` writes the entry in this order.
     pub fn to_line(&self) -> String {
         let mut line = String::with_capacity(self.event_data.len() + 640);
         let _infallible = write!(
             line,
-            "{{\"entry_id\": \"{}\", \"request_id\": \"{}\", \"sequence_number\": {}, \"parent_hash\": \"{}\", \"timestamp\": \"{}\", \"event_type\": \"{}\", \"event_data\": {}, \"actor\": ",
+            "{{\"entry_id\": \"{}\", \"request_id\": \"{}\", \"sequence_number\": {}, \"parent_hash\": \"{}\", \"timestamp\": \"{}\", \"event_type\": \"{}\", \"event_data\": \
+                {}, \"actor\": ",
             self.entry_id,
             self.chain,
             self.sequence,
@@ -366,7 +366,7 @@ impl Sealed {
         line
     }
 
-    /// Reads a line of any JSON form; whether it is the canonical one is for the caller to ask with
+    /// Parses a line in any JSON form. To check that it is canonical, compare it with
     /// [`Sealed::to_line`].
     pub fn from_line(line: &str) -> std::result::Result<Self, String> {
         let entry: AuditEntry = serde_json::from_str(line).map_err(|error| error.to_string())?;
@@ -394,13 +394,13 @@ impl Sealed {
         })
     }
 
-    /// For whom it was done.
+    /// The user on whose behalf it happened.
     pub fn on_behalf(&self) -> std::result::Result<Option<OnBehalf>, String> {
         let read = |text: &String| serde_json::from_str(text).map_err(|error| error.to_string());
         self.on_behalf.as_ref().map(read).transpose()
     }
 
-    /// The entry as the domain knows it.
+    /// The entry as a domain type.
     pub fn to_entry(&self) -> std::result::Result<AuditEntry, String> {
         Ok(AuditEntry {
             entry_id: self.entry_id,

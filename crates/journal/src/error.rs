@@ -1,9 +1,9 @@
-//! What can be wrong with a journal, each with its code.
+//! Errors of the journal, each with its code.
 
 use std::path::PathBuf;
 use steward_domain::{Coded, ErrorClass};
 
-/// The result of this crate.
+/// The result type of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// Errors of the journal. Every code has a page in `docs/errors/`.
@@ -11,7 +11,8 @@ pub type Result<T> = std::result::Result<T, Error>;
 #[allow(missing_docs, reason = "the message of each variant says what its fields are")]
 pub enum Error {
     #[error(
-        "entry {sequence} of chain {chain}: {what}. The log was changed after it was written; compare it with a copy or a signed head kept elsewhere"
+        "entry {sequence} of chain {chain}: {what}. The log was changed after it was written; compare it \
+            with a copy or a signed head kept elsewhere"
     )]
     Tampered { chain: String, sequence: u64, what: String },
     #[error("the signed head names {signed} entries, {found} are here: entries are missing at the end")]
@@ -19,11 +20,13 @@ pub enum Error {
     #[error("the signed head does not fit the entries: the head covers other content than what is here")]
     RootMismatch,
     #[error(
-        "the signature of the head is not by the key {key}. Check that you verify with the key that belongs to this log (`steward audit head --key`)"
+        "the signature of the head is not by the key {key}. Check that you verify with the key that belongs \
+            to this log (`steward audit head --key`)"
     )]
     BadSignature { key: String },
     #[error(
-        "line {line} is cut off in the middle: the last write did not finish. The {whole} entries before it are whole; remove the last line, or export again"
+        "line {line} is cut off in the middle: the last write did not finish. The {whole} entries before it \
+            are whole; remove the last line, or export again"
     )]
     HalfLine { line: u64, whole: u64 },
     #[error("line {line} is not a journal entry: {what}")]
@@ -35,13 +38,15 @@ pub enum Error {
     )]
     OpenKey { path: PathBuf },
     #[error(
-        "{path} is not a signing key of this form: {what}. Restore it from a backup; a new key cannot continue an old log"
+        "{path} is not a signing key of this form: {what}. Restore it from a backup; a new key cannot \
+            continue an old log"
     )]
     BadKey { path: PathBuf, what: String },
     #[error("{what} is not a signed head: {why}")]
     BadNote { what: String, why: String },
     #[error(
-        "no signed head for {what}: without one a cut tail cannot be seen. Export again, or pass --no-head to check the chain alone"
+        "no signed head for {what}: without one a cut tail cannot be seen. Export again, or pass --no-head \
+            to check the chain alone"
     )]
     NoHead { what: String },
     #[error("event data is nested deeper than {limit} levels")]
@@ -51,7 +56,9 @@ pub enum Error {
     #[error("the system has no randomness to give: {0}")]
     NoRandomness(String),
     #[error(
-        "the store has {found} entries, and the head that was kept at {kept_at} names {kept}: the store was emptied or put back to an older copy. Put the newest copy back; if this one is right, run: steward audit head --accept"
+        "the store has {found} entries, and the head that was kept at {kept_at} names {kept}: the store was \
+            emptied or put back to an older copy. Put the newest copy back; if this one is right, run: \
+            steward audit head --accept"
     )]
     RolledBack { found: u64, kept: u64, kept_at: PathBuf },
     #[error("the rows do not fit the journal: {0}. `steward audit verify --deep --json` lists everything")]

@@ -24,10 +24,10 @@ const HEX: [[u8; 2]; 256] = {
 };
 
 impl Hash {
-    /// What stands before the first entry.
+    /// The parent hash of the first entry.
     pub const ZERO: Self = Self([0; 32]);
 
-    /// The hash of the parts, one after the other.
+    /// The hash of the concatenated parts.
     pub fn of(parts: &[&[u8]]) -> Self {
         let mut hasher = Sha256::new();
         for part in parts {
@@ -36,7 +36,7 @@ impl Hash {
         Self(hasher.finalize().into())
     }
 
-    /// Lower-case hexadecimal, as bytes to write.
+    /// Lower-case hexadecimal, as bytes.
     pub fn hex(self) -> [u8; 64] {
         let mut out = [b'0'; 64];
         for (pair, byte) in out.as_chunks_mut::<2>().0.iter_mut().zip(self.0) {
@@ -45,7 +45,8 @@ impl Hash {
         out
     }
 
-    /// Reads lower-case hexadecimal. Upper case is refused: there is one way to write a hash.
+    /// Parses lower-case hexadecimal. Upper case is rejected, so that a hash has exactly one
+    /// spelling.
     pub fn from_hex(text: &[u8]) -> Option<Self> {
         fn digit(c: u8) -> Option<u8> {
             match c {
@@ -65,18 +66,18 @@ impl Hash {
         Some(Self(out))
     }
 
-    /// The domain's form of it.
+    /// The hash as a domain type.
     pub fn to_domain(self) -> Sha256Hex {
         // 64 lower-case hexadecimal digits always satisfy the rule of the type.
         Sha256Hex::new(self.to_string()).unwrap_or_else(|_| unreachable!())
     }
 
-    /// Base64, as checkpoints write it.
+    /// Base64, as used in checkpoints.
     pub fn base64(self) -> String {
         STANDARD.encode(self.0)
     }
 
-    /// Reads base64.
+    /// Parses base64.
     pub fn from_base64(text: &str) -> Result<Self> {
         let bytes = STANDARD.decode(text).ok();
         bytes.and_then(|bytes| <[u8; 32]>::try_from(bytes).ok()).map(Self).ok_or_else(|| Error::BadNote {

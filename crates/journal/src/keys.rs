@@ -1,4 +1,4 @@
-//! The signing key on disk: made on first use, readable by its owner only.
+//! The signing key on disk: created on first use, readable by its owner only.
 
 use crate::error::{Error, Result};
 use crate::note::NoteSigner;
@@ -9,7 +9,7 @@ use std::io::Write;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
-/// Loads the key, or makes one when there is none. A key that others can read is refused.
+/// Loads the key, or creates one if there is none. A key that other users can read is rejected.
 pub fn load_or_create(path: &Path, random: &dyn Random) -> Result<NoteSigner> {
     match load(path) {
         Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
@@ -45,8 +45,8 @@ fn create(path: &Path, random: &dyn Random) -> Result<NoteSigner> {
     let secret = random.bytes()?;
     let name = format!("steward.log/{:08x}", random.uuid_v4()?.as_fields().0);
     let text = format!("steward-journal-key {name} {}\n", STANDARD.encode(secret));
-    // Written aside and linked into place: a crash leaves no half key, and of two that start at
-    // once one wins.
+    // Written to a temporary file and linked into place: a crash leaves no partial key, and if two
+    // processes start at once, one of them wins.
     let aside = path.with_extension(format!("new-{}", random.uuid_v4()?));
     let written =
         OpenOptions::new().write(true).create_new(true).mode(0o600).open(&aside).and_then(|mut file| {
@@ -59,8 +59,8 @@ fn create(path: &Path, random: &dyn Random) -> Result<NoteSigner> {
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => load(path),
         Err(error) => Err(io(error)),
         Ok(()) => {
-            // The name in the folder must outlive a power cut too: a log without its key is locked
-            // out for good.
+            // The directory entry must survive a power failure too: a log without its key cannot be
+            // continued.
             let folder = path.parent().unwrap_or(Path::new("."));
             fs::File::open(folder).and_then(|folder| folder.sync_all()).map_err(io)?;
             NoteSigner::new(&name, &secret)

@@ -1,13 +1,14 @@
-//! What happened: append-only entries in S3's format, a digest over each whole entry, a Merkle log
-//! over all of them, signed heads, the verifier, and redaction before anything is written.
+//! The journal: append-only entries, a digest over each whole entry, a Merkle log over all of them,
+//! signed heads, the verifier, and redaction before writing.
 //!
 //! Invariants
-//! - [`prepare`] and [`seal`] are the only way to make an entry, and redaction comes first.
+//! - [`prepare`] and [`seal`] are the only way to create an entry, and redaction comes first.
 //! - An entry's text is canonical: the exported line is a function of the entry, so any changed
-//!   byte is found.
-//! - What is personal or large enters by salted hash ([`payload`]); erasing it keeps every proof.
-//! - The clock and random numbers have their only doors here ([`clock`], [`random`]); nothing else
-//!   in the house reads them.
+//!   byte is detected.
+//! - Personal or large data enters as a salted hash ([`payload`]); erasing it keeps every proof
+//!   valid.
+//! - [`clock`] and [`random`] are the only modules of the workspace that read the time or random
+//!   numbers.
 
 pub mod canonical;
 pub mod clock;

@@ -1,8 +1,8 @@
 //! The Merkle tree of RFC 6962 over entry digests: appending, roots, inclusion and consistency
 //! proofs.
 //!
-//! The tree is never kept whole. Its right edge ([`Edge`], at most 64 hashes) is enough to append
-//! and to know the root; proofs are made by reading the leaves once.
+//! The tree is never stored as a whole. Its right edge ([`Edge`], at most 64 hashes) is enough to
+//! append and to compute the root; proofs are built by reading the leaves once.
 
 use crate::error::{Error, Result};
 use crate::hash::Hash;
@@ -25,7 +25,7 @@ pub struct Edge {
 }
 
 impl Edge {
-    /// Rebuilds an edge that was kept.
+    /// Rebuilds an edge from its stored parts.
     pub fn from_parts(size: u64, peaks: Vec<Hash>) -> Result<Self> {
         if u32::try_from(peaks.len()) == Ok(size.count_ones()) {
             Ok(Self { size, peaks })
@@ -34,12 +34,12 @@ impl Edge {
         }
     }
 
-    /// How many leaves.
+    /// The number of leaves.
     pub fn size(&self) -> u64 {
         self.size
     }
 
-    /// The hashes to keep.
+    /// The hashes to store.
     pub fn peaks(&self) -> &[Hash] {
         &self.peaks
     }
@@ -49,9 +49,10 @@ impl Edge {
         self.push_leaf(leaf(digest));
     }
 
-    /// Appends a leaf that is hashed already.
+    /// Appends a leaf that is already hashed.
     pub fn push_leaf(&mut self, mut hash: Hash) {
-        // Each trailing one of the size is a complete subtree that the new leaf completes further.
+        // Each trailing one bit of the size is a complete subtree, which is merged with the new
+        // leaf.
         for _ in 0..self.size.trailing_ones() {
             if let Some(left) = self.peaks.pop() {
                 hash = node(left, hash);
@@ -61,7 +62,7 @@ impl Edge {
         self.size += 1;
     }
 
-    /// The root; of an empty tree the hash of nothing, as the RFC has it.
+    /// The root; for an empty tree the hash of the empty string, as the RFC defines it.
     pub fn root(&self) -> Hash {
         let mut peaks = self.peaks.iter().rev();
         match peaks.next() {
@@ -88,7 +89,7 @@ fn split(n: usize) -> usize {
     n.next_power_of_two() / 2
 }
 
-/// The path from leaf `index` to the root, nearest first. `None` when there is no such leaf.
+/// The path from leaf `index` to the root, nearest first. `None` if there is no such leaf.
 pub fn inclusion(leaves: &[Hash], index: usize) -> Option<Vec<Hash>> {
     if index >= leaves.len() {
         return None;
@@ -106,7 +107,7 @@ pub fn inclusion(leaves: &[Hash], index: usize) -> Option<Vec<Hash>> {
     Some(path)
 }
 
-/// The root that a leaf and its path lead to, or `None` when the path cannot belong to such a tree.
+/// The root computed from a leaf and its path, or `None` if the path does not fit such a tree.
 pub fn root_from_inclusion(leaf: Hash, index: u64, size: u64, path: &[Hash]) -> Option<Hash> {
     if index >= size {
         return None;
@@ -160,8 +161,8 @@ pub fn is_consistent(old: (u64, Hash), new: (u64, Hash), path: &[Hash]) -> bool 
             place /= 2;
             last /= 2;
         }
-        // When the old tree is complete its root is itself the first hash and is not repeated in
-        // the proof.
+        // When the old tree is complete, its root is the first hash and is not repeated in the
+        // proof.
         let first = if old_size.is_power_of_two() { old_root } else { *path.next()? };
         let (mut old_hash, mut new_hash) = (first, first);
         while last > 0 {
@@ -192,8 +193,8 @@ mod tests {
         Hash::from_hex(text.as_bytes()).unwrap()
     }
 
-    /// The empty root is the SHA-256 of nothing, and a leaf is hashed under 0x00: known values of
-    /// RFC 6962.
+    /// Known values of RFC 6962: the empty root is the SHA-256 of the empty string, and a leaf is
+    /// hashed with prefix 0x00.
     #[test]
     fn known_values() {
         assert_eq!(

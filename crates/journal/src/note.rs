@@ -1,7 +1,7 @@
 //! Signed heads: the C2SP checkpoint (origin, size, root) inside a C2SP signed note (Ed25519).
 //!
-//! A head is plain text that can be printed, mailed or handed to a witness; whoever keeps one can
-//! later show that the log was rewritten.
+//! A head is plain text that can be printed, mailed or sent to a witness. Anyone who keeps a head
+//! can later prove that the log was rewritten.
 
 use crate::error::{Error, Result};
 use crate::hash::Hash;
@@ -11,12 +11,12 @@ use ed25519_dalek::{Signature, Signer, SigningKey, VerifyingKey};
 /// The algorithm byte of Ed25519 in C2SP keys.
 const ED25519: u8 = 1;
 
-/// A point of a log: this many entries with this root.
+/// A checkpoint of a log: the number of entries and their root.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Checkpoint {
-    /// Which log.
+    /// The log.
     pub origin: String,
-    /// How many entries.
+    /// The number of entries.
     pub size: u64,
     /// The Merkle root over them.
     pub root: Hash,
@@ -41,7 +41,7 @@ impl Checkpoint {
     }
 }
 
-/// Signs in the name of a log.
+/// Signs checkpoints of a log.
 #[derive(Clone)]
 pub struct NoteSigner {
     key: SigningKey,
@@ -55,14 +55,14 @@ impl std::fmt::Debug for NoteSigner {
 }
 
 impl NoteSigner {
-    /// A signer of this name with this secret.
+    /// A signer with this name and secret.
     pub fn new(name: &str, secret: &[u8; 32]) -> Result<Self> {
         let key = SigningKey::from_bytes(secret);
         let verifier = NoteVerifier::new(name, key.verifying_key())?;
         Ok(Self { key, verifier })
     }
 
-    /// What others need to check its signatures.
+    /// The verifier of its signatures, for others.
     pub fn verifier(&self) -> &NoteVerifier {
         &self.verifier
     }
@@ -72,7 +72,7 @@ impl NoteSigner {
         &self.verifier.name
     }
 
-    /// A hash that only whoever holds this key can make or check.
+    /// A keyed hash: only a holder of this key can compute or check it.
     pub fn keyed_hash(&self, parts: &[&[u8]]) -> Hash {
         let key = Hash::of(&[b"steward.keyed-hash.v1\0", self.key.as_bytes()]);
         let parts: Vec<&[u8]> = std::iter::once(&key.0[..]).chain(parts.iter().copied()).collect();
@@ -88,7 +88,7 @@ impl NoteSigner {
     }
 }
 
-/// Checks signatures of one key.
+/// Verifies signatures of one key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NoteVerifier {
     name: String,
@@ -114,7 +114,7 @@ impl NoteVerifier {
         format!("{}+{:08x}+{key}", self.name, u32::from_be_bytes(self.id))
     }
 
-    /// Reads a key in C2SP's form.
+    /// Parses a key in C2SP's form.
     pub fn parse(vkey: &str) -> Result<Self> {
         let bad = |why: &str| Error::BadNote { what: format!("the key {vkey:?}"), why: why.to_owned() };
         let mut parts = vkey.trim().splitn(3, '+');
@@ -132,13 +132,13 @@ impl NoteVerifier {
         }
     }
 
-    /// The key's name, which is the origin of the whole log's heads.
+    /// The key's name, which is the origin of the heads of the whole log.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Checks a signed head of the whole log. The head of a single chain is signed by the same key
-    /// and must not pass for it.
+    /// Verifies a signed head of the whole log. Heads of single chains are signed by the same key
+    /// and are rejected here.
     pub fn open_log(&self, note: &str) -> Result<Checkpoint> {
         let head = self.open(note)?;
         if head.origin == self.name {
@@ -150,8 +150,8 @@ impl NoteVerifier {
         })
     }
 
-    /// Checks a signed note and reads its checkpoint. Signatures by other keys are left alone, as
-    /// C2SP has it.
+    /// Verifies a signed note and parses its checkpoint. Signatures by other keys are ignored, as
+    /// C2SP specifies.
     pub fn open(&self, note: &str) -> Result<Checkpoint> {
         let bad = |why: &str| Error::BadNote { what: "this text".to_owned(), why: why.to_owned() };
         let (text, signatures) = note.split_once("\n\n").ok_or_else(|| bad("it has no signature"))?;

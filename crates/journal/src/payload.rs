@@ -1,7 +1,7 @@
-//! Payloads beside the journal: what is personal or large enters an entry by salted hash.
+//! Payloads: personal or large data that an entry refers to by salted hash.
 //!
-//! The entry keeps `{"payload_id", "sha256", "bytes"}`. The salt lives with the payload, so that
-//! once both are erased nobody can try out what the hash stood for, and the chain still verifies.
+//! The entry keeps `{"payload_id", "sha256", "bytes"}`. The salt is stored with the payload. Once
+//! both are erased, the content cannot be guessed from the hash, and the chain still verifies.
 
 use crate::error::Result;
 use crate::hash::Hash;
@@ -11,10 +11,10 @@ use steward_domain::{ChainId, PayloadId, Timestamp};
 
 const DOMAIN: &[u8] = b"steward.journal.payload.v1\0";
 
-/// A member whose JSON text is longer than this is moved aside.
+/// A member whose JSON text is longer than this is moved to a payload.
 pub const LARGE: usize = 4096;
 
-/// Something kept beside the journal.
+/// Data stored beside the journal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Payload {
     /// Its id.
@@ -27,36 +27,36 @@ pub struct Payload {
     pub content: Content,
 }
 
-/// What is left of a payload.
+/// The content of a payload, or its erasure.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Content {
-    /// All of it.
+    /// Not erased.
     Present {
         /// The salt.
         salt: [u8; 32],
         /// The JSON text.
         body: String,
     },
-    /// Nothing; the hash in the entry stays.
+    /// Erased; the hash in the entry stays.
     Erased {
         /// When it was erased.
         at: Timestamp,
     },
 }
 
-/// What a check of a payload says.
+/// The result of checking a payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Finding {
-    /// Present and as the entry says.
+    /// Present, and matches the hash.
     Intact,
-    /// Present and something else.
+    /// Present, but does not match the hash.
     Changed,
-    /// Erased, as may be.
+    /// Erased, which is allowed.
     Erased,
 }
 
 impl Payload {
-    /// Compares the content with the hash that the entry carries.
+    /// Compares the content with the hash in the entry.
     pub fn check(&self) -> Finding {
         match &self.content {
             Content::Erased { .. } => Finding::Erased,
@@ -72,7 +72,7 @@ fn salted(salt: &[u8; 32], body: &[u8]) -> Hash {
     Hash::of(&[DOMAIN, salt, body])
 }
 
-/// Puts a reference in the member's place and returns what it refers to.
+/// Replaces a member by a reference and returns the payload it refers to.
 pub(crate) fn detach(
     data: &mut Map<String, Value>,
     name: String,
@@ -93,17 +93,16 @@ pub(crate) fn detach(
     Ok(Payload { id, chain, sha256, content: Content::Present { salt, body } })
 }
 
-/// The members that cannot stay: the large ones, and those that look like a reference but are not
-/// ours. Data from outside may contain an exported entry, and a reference to a payload that this
-/// chain never had would read as one that is gone.
+/// The members that must be moved: large ones, and those that look like a reference but were not
+/// made by us. Data from outside may contain an exported entry; its reference would look like a
+/// payload of this chain that is missing.
 pub(crate) fn members_to_move(data: &Map<String, Value>) -> Vec<String> {
     let large = |value: &Value| is_larger_than(value, &mut LARGE.clone());
     let posing = |value: &Value| value.get("payload_id").is_some();
     data.iter().filter(|(_, value)| large(value) || posing(value)).map(|(name, _)| name.clone()).collect()
 }
 
-/// Counts roughly and stops at the limit, so that a small entry costs little and a huge one no
-/// more.
+/// Estimates the size and stops at the limit, so that the cost is bounded for large values.
 fn is_larger_than(value: &Value, left: &mut usize) -> bool {
     let size = match value {
         Value::String(text) => text.len() + 2,

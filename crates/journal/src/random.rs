@@ -1,5 +1,5 @@
-//! The door to randomness: ids, salts and keys. Simulations hand over a seeded source and get the
-//! same bytes again.
+//! The only source of randomness: ids, salts and keys. Simulations pass a seeded source to get
+//! reproducible bytes.
 
 use crate::error::{Error, Result};
 use sha2::{Digest, Sha256};
@@ -8,19 +8,19 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use steward_domain::Timestamp;
 use uuid::{Builder, Uuid};
 
-/// Gives random bytes and the ids made of them.
+/// A source of random bytes and ids.
 pub trait Random: Send + Sync {
     /// 32 random bytes.
     fn bytes(&self) -> Result<[u8; 32]>;
 
-    /// An id with no order: for what people name and few of which exist.
+    /// An id without order, for entities that are few in number.
     fn uuid_v4(&self) -> Result<Uuid> {
         let bytes = self.bytes()?;
         Ok(Builder::from_random_bytes(first_16(bytes)).into_uuid())
     }
 
-    /// An id that begins with the time: for what is written by the million, so that indexes grow at
-    /// one end.
+    /// An id that starts with the time, for tables with millions of rows: indexes then grow at one
+    /// end.
     fn uuid_v7(&self, now: Timestamp) -> Result<Uuid> {
         let bytes = self.bytes()?;
         let millis = u64::try_from(now.micros() / 1000).unwrap_or_default();
@@ -34,14 +34,15 @@ fn first_16(bytes: [u8; 32]) -> [u8; 16] {
     *bytes.first_chunk::<16>().unwrap_or(&[0; 16])
 }
 
-/// The system's source. Each thread draws a page of it at once; what was handed out is wiped.
+/// The operating system's source. Each thread draws a page at once; bytes are wiped once handed
+/// out.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SystemRandom;
 
-/// Draws of 32 bytes that one call of the system gives.
+/// Number of 32-byte draws per system call.
 const PAGE: usize = 64;
 
-/// What a thread has drawn and not handed out yet.
+/// The bytes that a thread has drawn but not handed out yet.
 struct Drawn {
     page: [[u8; 32]; PAGE],
     left: usize,
@@ -67,7 +68,7 @@ impl Random for SystemRandom {
     }
 }
 
-/// The same bytes for the same seed. Never for keys or salts that protect anything.
+/// The same bytes for the same seed. Must not be used for real keys or salts.
 #[derive(Debug)]
 pub struct SeededRandom {
     seed: u64,

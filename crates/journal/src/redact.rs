@@ -1,12 +1,12 @@
 //! Redaction of secrets and personal data before anything is written: by the name of a member and
-//! by the look of a value. It errs on the side of hiding.
+//! by the pattern of a value. It prefers false positives.
 
 use regex::{Captures, Regex, RegexSet};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
-/// Finds and hides.
+/// Finds and redacts secrets and personal data.
 #[derive(Debug, Clone)]
 pub struct Redactor {
     any: RegexSet,
@@ -20,13 +20,13 @@ struct Rule {
     pattern: Regex,
 }
 
-/// Kind and pattern. A group called `keep` before the secret stays readable.
+/// Kind and pattern. A group named `keep` in front of the secret is not redacted.
 const PATTERNS: &[(&str, &str)] = &[
     ("private_key", r"-----BEGIN [A-Z ]*PRIVATE KEY-----(?s:.*?)(?:-----END [A-Z ]*PRIVATE KEY-----|$)"),
     ("url_password", r"(?P<keep>\b[a-z][a-z0-9+.-]*://[^\s/:@]*:)[^\s/@]+@"),
     ("bearer", r"(?i)(?P<keep>\b(?:bearer|basic)\s+)[a-z0-9._~+/=-]{8,}"),
     ("api_key", r"\b(?:sk|pk|rk)[-_](?:[A-Za-z0-9]+[-_])*[A-Za-z0-9]{16,}\b"),
-    // Keys that `steward keys add` makes: whoever holds one is its user.
+    // Keys made by `steward keys add`: a holder of one authenticates as its user.
     ("steward_key", r"\bstw_[A-Za-z0-9]+_[A-Za-z0-9_-]{16,}"),
     ("api_key", r"\bAIza[0-9A-Za-z_-]{30,}"),
     ("slack_token", r"\bxox[abeoprs]-[A-Za-z0-9-]{8,}"),
@@ -37,8 +37,8 @@ const PATTERNS: &[(&str, &str)] = &[
         "assigned_secret",
         r#"(?i)(?P<keep>\b(?:password|passwd|pwd|secret|token|api[_-]?key|access[_-]?key)\s*[=:]\s*["']?)[^\s"',;&]{4,}"#,
     ),
-    // "my password is hunter2", "the PIN was '0417'": in quotes, or with something in it that is no
-    // letter.
+    // "my password is hunter2", "the PIN was '0417'": quoted, or containing a character that is not
+    // a letter.
     (
         "told_secret",
         r#"(?i)(?P<keep>\b(?:password|passphrase|passwd|pwd|passcode|pin|api key|secret key|token)\s+(?:is|was|to|=|:)\s+)(?:["'][^"'\s]{4,}["']|[^\s"',;]*[0-9!#$%&*+^_](?:[^\s"',;]*[^\s"',;.!?])?)"#,
@@ -52,7 +52,7 @@ const PATTERNS: &[(&str, &str)] = &[
     ),
 ];
 
-/// Members with such a name hold what must not be written, whatever it looks like.
+/// Members with such a name are redacted whatever their value.
 const NAMES: &[&str] = &[
     "password",
     "passwd",
@@ -93,20 +93,20 @@ impl Default for Redactor {
 }
 
 impl Redactor {
-    /// The one with the patterns of this file alone, made once.
+    /// The shared instance with only the patterns of this file.
     #[must_use]
     pub fn shared() -> &'static Self {
         static SHARED: LazyLock<Redactor> = LazyLock::new(Redactor::default);
         &SHARED
     }
 
-    /// Also hides members whose names contain these words.
+    /// Also redacts members whose names contain these words.
     pub fn with_names(mut self, names: impl IntoIterator<Item = String>) -> Self {
         self.names.extend(names.into_iter().map(|name| name.to_lowercase()));
         self
     }
 
-    /// Hides in every member of an object.
+    /// Redacts every member of an object.
     pub fn redact_map(&self, map: Map<String, Value>) -> Map<String, Value> {
         map.into_iter()
             .map(|(name, value)| {
@@ -117,8 +117,7 @@ impl Redactor {
             .collect()
     }
 
-    /// Hides in a member, which its name alone may demand: then everything below it, whatever it
-    /// looks like.
+    /// Redacts a member. If its name demands it, everything below it is redacted.
     pub fn redact_member(&self, name: &str, value: Value) -> Value {
         let lower = name.to_ascii_lowercase();
         let named = |word: &&String| lower.contains(word.as_str());
@@ -130,7 +129,7 @@ impl Redactor {
         }
     }
 
-    /// Hides in a value of any kind.
+    /// Redacts a value of any kind.
     pub fn redact(&self, value: Value) -> Value {
         match value {
             Value::String(text) => match self.redact_text(&text) {
@@ -144,18 +143,18 @@ impl Redactor {
         }
     }
 
-    /// Hides in a text; borrows it when there is nothing to hide.
+    /// Redacts a text; borrows it if nothing was found.
     pub fn redact_text<'a>(&self, text: &'a str) -> Cow<'a, str> {
         self.redact_kinds(text, |_| true)
     }
 
-    /// Hides keys, passwords, card and social security numbers in what a person wrote. Addresses
-    /// and telephone numbers stay: they are what a message is about.
+    /// Redacts keys, passwords, card and social security numbers in a user's message. Addresses and
+    /// phone numbers stay, because messages are about them.
     pub fn redact_secrets<'a>(&self, text: &'a str) -> Cow<'a, str> {
         self.redact_kinds(text, |kind| !["email", "phone"].contains(&kind))
     }
 
-    /// The same in every text of a value.
+    /// The same for every text of a value.
     pub fn redact_secrets_in(&self, value: Value) -> Value {
         match value {
             Value::String(text) => Value::String(self.redact_secrets(&text).into_owned()),
@@ -192,7 +191,7 @@ impl Redactor {
     }
 }
 
-/// Every text and number in a value hidden; its shape stays.
+/// Redacts every text and number of a value; its structure stays.
 fn hide(value: Value, kind: &str) -> Value {
     match value {
         Value::String(text) if text.is_empty() => Value::String(text),
@@ -203,8 +202,7 @@ fn hide(value: Value, kind: &str) -> Value {
     }
 }
 
-/// Word boundaries and classes of ASCII alone: what is sought is ASCII, and the matcher is quicker
-/// so.
+/// Restricts word boundaries and classes to ASCII: the patterns are ASCII, and matching is faster.
 fn ascii(pattern: &str) -> String {
     pattern.replace(r"\b", r"(?-u:\b)").replace(r"\d", "[0-9]")
 }
@@ -213,7 +211,7 @@ fn marker(kind: &str) -> String {
     format!("[redacted:{kind}]")
 }
 
-/// The check digit of card numbers.
+/// The Luhn checksum of card numbers.
 fn luhn(text: &str) -> bool {
     let digits: Vec<u32> = text.chars().filter_map(|c| c.to_digit(10)).collect();
     let sum: u32 = digits

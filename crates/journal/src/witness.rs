@@ -1,11 +1,12 @@
-//! Witnesses: whoever keeps a head of a log elsewhere, and says that each new one continues it.
+//! Witnesses: parties that keep a head of a log elsewhere and confirm that each new head extends
+//! it.
 //!
-//! The forms are those of C2SP: `add-checkpoint` of [tlog-witness](https://c2sp.org/tlog-witness)
-//! and the timestamped cosignature of [tlog-cosignature](https://c2sp.org/tlog-cosignature), so
-//! witnesses of others can watch this log and this program can watch theirs.
+//! The formats are those of C2SP: `add-checkpoint` of [tlog-witness](https://c2sp.org/tlog-witness)
+//! and the timestamped cosignature of [tlog-cosignature](https://c2sp.org/tlog-cosignature). Other
+//! witnesses can therefore watch this log, and this program can watch other logs.
 //!
-//! Invariant: a witness signs a head only if it continues the last one that it signed for that log,
-//! by proof.
+//! Invariant: a witness signs a head only if a proof shows that it extends the last one it signed
+//! for that log.
 
 use crate::error::{Error, Result};
 use crate::hash::Hash;
@@ -16,16 +17,16 @@ use ed25519_dalek::{Signature, Signer, SigningKey, VerifyingKey};
 
 /// The algorithm byte of a timestamped Ed25519 cosignature in C2SP keys.
 const COSIGNATURE: u8 = 4;
-/// The most lines of a proof: a log of 2^63 entries has no longer one.
+/// Maximum number of lines of a proof: enough for a log of 2^63 entries.
 const LONGEST_PROOF: usize = 63;
 
-/// What a log hands to a witness: a new head, and the proof that it continues the one of `old`
+/// What a log submits to a witness: a new head, and the proof that it extends the head with `old`
 /// entries.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Submission {
-    /// The size that the witness signed last; 0 when it signed none.
+    /// The size that the witness signed last; 0 if none.
     pub old: u64,
-    /// The consistency proof; empty when `old` is 0 or nothing was added.
+    /// The consistency proof; empty if `old` is 0 or nothing was added.
     pub proof: Vec<Hash>,
     /// The signed head.
     pub note: String,
@@ -39,7 +40,7 @@ impl Submission {
         format!("old {}\n{proof}\n{}", self.old, self.note)
     }
 
-    /// Reads the body of `add-checkpoint`.
+    /// Parses the body of `add-checkpoint`.
     pub fn parse(text: &str) -> Result<Self> {
         let bad = |why: &str| Error::BadNote { what: "this submission".to_owned(), why: why.to_owned() };
         let (head, note) = text.split_once("\n\n").ok_or_else(|| bad("it holds no head"))?;
@@ -55,19 +56,19 @@ impl Submission {
     }
 }
 
-/// What a witness says to a submission.
+/// The response of a witness to a submission.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
-    /// The head continues the last one: sign and remember it.
+    /// The head extends the last one: sign and store it.
     Sign(Checkpoint),
-    /// The witness signed another size last.
+    /// The witness last signed a different size.
     Conflict {
-        /// Which.
+        /// That size.
         size: u64,
     },
-    /// The submission contradicts itself.
+    /// The submission is inconsistent.
     Malformed,
-    /// The proof does not lead from the last head to this one: somebody rewrote the log.
+    /// The proof does not lead from the last head to this one: the log was rewritten.
     Unproven,
 }
 
@@ -102,27 +103,27 @@ impl std::fmt::Debug for Cosigner {
 }
 
 impl Cosigner {
-    /// A witness of this name with this secret.
+    /// A witness with this name and secret.
     pub fn new(name: &str, secret: &[u8; 32]) -> Result<Self> {
         let key = SigningKey::from_bytes(secret);
         Ok(Self { verifier: CosignatureVerifier::new(name, key.verifying_key())?, key })
     }
 
-    /// The witness that a log's own key stands for: one secret to keep, two names that cannot be
-    /// taken for each other.
+    /// The witness derived from a log's own key. There is one secret to keep; the two names differ,
+    /// so that their signatures cannot be confused.
     pub fn of(signer: &NoteSigner) -> Result<Self> {
         let secret = signer.keyed_hash(&[b"steward.witness.v1\0"]);
         Self::new(&format!("{}/witness", signer.origin()), &secret.0)
     }
 
-    /// What others need to check its cosignatures.
+    /// The verifier of its cosignatures, for others.
     #[must_use]
     pub fn verifier(&self) -> &CosignatureVerifier {
         &self.verifier
     }
 
-    /// The line that says: at this time (seconds since 1970) this head continued every one that was
-    /// seen before.
+    /// The cosignature line: at this time (seconds since 1970) this head extended every head seen
+    /// before.
     #[must_use]
     pub fn sign(&self, head: &Checkpoint, time: u64) -> String {
         let signature = self.key.sign(covered(head, time).as_bytes()).to_bytes();
@@ -136,7 +137,7 @@ fn covered(head: &Checkpoint, time: u64) -> String {
     format!("cosignature/v1\ntime {time}\n{}", head.text())
 }
 
-/// Checks cosignatures of one witness.
+/// Verifies cosignatures of one witness.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CosignatureVerifier {
     name: String,
@@ -161,7 +162,7 @@ impl CosignatureVerifier {
         format!("{}+{:08x}+{key}", self.name, u32::from_be_bytes(self.id))
     }
 
-    /// Reads a key in C2SP's form.
+    /// Parses a key in C2SP's form.
     pub fn parse(vkey: &str) -> Result<Self> {
         let bad = |why: &str| Error::BadNote { what: format!("the key {vkey:?}"), why: why.to_owned() };
         let mut parts = vkey.trim().splitn(3, '+');
@@ -178,8 +179,8 @@ impl CosignatureVerifier {
         if fits { Ok(verifier) } else { Err(bad("its id does not fit its content")) }
     }
 
-    /// When the witness signed this head, in seconds since 1970; nothing when none of the lines is
-    /// its own.
+    /// When the witness signed this head, in seconds since 1970; none if no line is from this
+    /// witness.
     #[must_use]
     pub fn signed_at(&self, head: &Checkpoint, lines: &str) -> Option<u64> {
         lines.lines().find_map(|line| {

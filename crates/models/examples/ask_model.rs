@@ -1,5 +1,5 @@
-//! Asks one model of a settings file, whole and as a stream, and prints what comes: `ask_model
-//! SETTINGS.json NAME QUESTION`. A tool for the weather is offered, so that calls can be seen too.
+//! Asks one model of a settings file, without and with streaming, and prints the result: `ask_model
+//! SETTINGS.json NAME QUESTION`. A weather tool is offered, so that tool calls can be seen too.
 #![allow(missing_docs, reason = "a program of its own, not a part of Steward")]
 
 use steward_models::{Chat, ModelServices, OfferedTool, Turn, build};

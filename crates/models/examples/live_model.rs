@@ -1,5 +1,5 @@
-//! Holds the conversation of the tests with a real model in a GGUF file and records it:
-//! `live_model FILE.gguf PYTHON CASSETTE`, where PYTHON has `xllamacpp` installed.
+//! Runs the conversation of the tests with a real model in a GGUF file and records it: `live_model
+//! FILE.gguf PYTHON CASSETTE`, where PYTHON has `xllamacpp` installed.
 #![allow(clippy::disallowed_methods, missing_docs, reason = "a program of its own, not a part of Steward")]
 
 #[path = "../tests/it/conversation.rs"]

@@ -1,7 +1,8 @@
-//! Anthropic's Messages.
+//! Anthropic's Messages API.
 //!
-//! A form is asked for as a tool that must be called: every model of the family keeps to the schema
-//! of a tool. Where other tools are offered too, the schema stands in the rules instead.
+//! Structured output is requested as a tool that must be called: every model of the family follows
+//! the schema of a tool. If other tools are offered too, the schema is part of the system prompt
+//! instead.
 
 use reqwest::Url;
 use serde_json::{Value, json};
@@ -43,6 +44,10 @@ impl Wire for Messages {
         &[("anthropic-version", "2023-06-01")]
     }
 
+    fn takes_seed(&self) -> bool {
+        false
+    }
+
     fn body(&self, ask: &Ask<'_>) -> Value {
         let chat = ask.chat;
         let mut messages = messages(chat);
@@ -70,7 +75,7 @@ impl Wire for Messages {
             None => {}
         }
         if !system.is_empty() {
-            // Tools stand before the rules there: what is kept up to here holds both.
+            // Tools precede the system prompt: a cache breakpoint here covers both.
             let rules = json!({ "type": "text", "text": system.join("\n\n"), "cache_control": { "type": "ephemeral" } });
             set(&mut body, "system", json!([rules]));
         }
@@ -80,6 +85,9 @@ impl Wire for Messages {
         }
         if let Some(temperature) = ask.temperature() {
             set(&mut body, "temperature", temperature);
+        }
+        if let Some(top_p) = ask.top_p() {
+            set(&mut body, "top_p", top_p);
         }
         body
     }
@@ -131,8 +139,8 @@ impl Wire for Messages {
     }
 }
 
-/// The conversation up to its last part is kept by the provider: the next question of a run begins
-/// with the same words.
+/// Sets a cache breakpoint at the end of the conversation: the next request of a run starts with
+/// the same messages.
 fn keep_in_cache(messages: &mut [Value]) {
     let last =
         messages.last_mut().and_then(|message| message.get_mut("content")).and_then(Value::as_array_mut);
@@ -145,8 +153,8 @@ fn is_object(schema: &Value) -> bool {
     text(schema, "/type") == Some("object")
 }
 
-/// The conversation in turns of two: results of tools belong to the user, and neighbours of one
-/// role become one message.
+/// The messages in alternating roles: tool results belong to the user, and consecutive messages of
+/// one role are merged.
 fn messages(chat: &Chat) -> Vec<Value> {
     let mut messages: Vec<(&str, Vec<Value>)> = Vec::new();
     for turn in &chat.turns {
@@ -154,7 +162,7 @@ fn messages(chat: &Chat) -> Vec<Value> {
             Turn::System { .. } => continue,
             Turn::User { text } => ("user", vec![json!({ "type": "text", "text": text })]),
             Turn::Assistant { text, calls } => {
-                // An empty text is refused by the server.
+                // The server rejects an empty text.
                 let said = (!text.is_empty()).then(|| json!({ "type": "text", "text": text }));
                 let calls = calls.iter().map(|call| {
                     json!({ "type": "tool_use", "id": call.id, "name": call.name, "input": call.arguments.object() })
@@ -202,7 +210,7 @@ fn about(body: &Value, into: &mut Assembly) {
     }
     let Some(usage) = body.get("usage") else { return };
     if usage.get("input_tokens").is_some_and(Value::is_u64) {
-        // What a cache held or keeps is counted apart there, and is read all the same.
+        // Cached tokens are counted separately there, but are input tokens too.
         into.usage.cached = count(usage, "/cache_read_input_tokens");
         into.usage.input =
             count(usage, "/input_tokens") + into.usage.cached + count(usage, "/cache_creation_input_tokens");

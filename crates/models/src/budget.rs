@@ -1,39 +1,39 @@
-//! What models may use: for one answer, for one person a day, and for everybody a day.
+//! Budgets of models: for one answer, for one user a day, and for all users a day.
 
 use serde::{Deserialize, Serialize};
 
-/// The limits. What is not named is not limited.
+/// The limits. A limit that is absent is not enforced.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ModelBudget {
     /// One answer.
     pub answer: Spending,
-    /// One person, in a day of UTC.
+    /// One user, per day in UTC.
     pub user_day: Spending,
-    /// Everybody, in a day of UTC.
+    /// All users, per day in UTC.
     pub day: Spending,
 }
 
-/// Tokens and money. As a limit, what is not named is not limited.
+/// Tokens and cost. A limit that is absent is not enforced.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Spending {
-    /// Tokens, read and written.
+    /// Input and output tokens.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tokens: Option<u64>,
-    /// Money, in the currency of the prices.
+    /// Cost, in the currency of the prices.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub money: Option<f64>,
 }
 
 impl ModelBudget {
-    /// Whether nothing is limited.
+    /// Whether there is no limit.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Whether anything is limited by day.
+    /// Whether there is a daily limit.
     #[must_use]
     pub fn is_daily(&self) -> bool {
         self.user_day != Spending::default() || self.day != Spending::default()
@@ -41,7 +41,7 @@ impl ModelBudget {
 }
 
 impl Spending {
-    /// What is used up, in words; nothing while there is something left.
+    /// A message about the exhausted limit; none while something is left.
     #[must_use]
     pub fn exceeded_by(&self, tokens: u64, cost_micros: u64) -> Option<String> {
         if let Some(most) = self.tokens.filter(|most| tokens >= *most) {

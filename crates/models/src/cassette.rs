@@ -1,10 +1,9 @@
-//! Cassettes: what a model was asked and what it answered, one JSON line each, so that a run with a
-//! model can be a test.
+//! Cassettes: recorded requests and replies of a model, one JSON line each, for tests.
 //!
-//! A question is found by the hash of its canonical form: the model's name, the conversation and
-//! what shapes the answer, and neither keys nor addresses nor times. Before anything is hashed or
-//! written, secrets and personal data are struck out, in the question and in the answer, so that
-//! the file can be shown to anyone. Answers are kept whole; a stream is played as whole parts.
+//! A request is looked up by the hash of its canonical form: the model's name, the conversation and
+//! the options, but no keys, addresses or times. Secrets and personal data are redacted in requests
+//! and replies before hashing and writing, so that the file can be shared. Replies are stored
+//! complete; a replayed stream consists of complete parts.
 
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
@@ -24,7 +23,7 @@ use super::stream::Listener;
 use super::traced::traced;
 use super::{Model, ModelError, Reply, Request, simple};
 
-/// The most that a cassette may hold.
+/// Maximum size of a cassette.
 const LARGEST: u64 = 256 * 1024 * 1024;
 /// Characters of a difference that are shown.
 const SHOWN: usize = 120;
@@ -38,7 +37,7 @@ struct Line {
     answer: Answer,
 }
 
-/// The question as it is kept, and its key.
+/// The canonical form of a request, and its key.
 fn normal(model: &str, chat: &Chat, redactor: &Redactor) -> (String, Value) {
     let chat = serde_json::to_value(chat).unwrap_or_default();
     let question = redactor.redact(json!({ "model": model, "chat": chat }));
@@ -48,7 +47,7 @@ fn normal(model: &str, chat: &Chat, redactor: &Redactor) -> (String, Value) {
     (key, question)
 }
 
-/// Asks another model and keeps what it answered. Failures are not kept.
+/// Forwards to another model and records its replies. Errors are not recorded.
 pub struct Recorder {
     inner: Arc<dyn Model>,
     path: PathBuf,
@@ -63,7 +62,7 @@ impl std::fmt::Debug for Recorder {
 }
 
 impl Recorder {
-    /// Adds to the end of a cassette, which only its owner may read when it is new.
+    /// Appends to a cassette; a new one is readable by its owner only.
     pub fn new(inner: Arc<dyn Model>, path: &Path) -> Result<Self, ModelError> {
         let mut options = OpenOptions::new();
         options.append(true).create(true);
@@ -80,7 +79,7 @@ impl Recorder {
         let mut line = json!({ "key": key, "question": question, "answer": answer }).to_string();
         line.push('\n');
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-        // In one write, so that two recorders do not tear each other's lines.
+        // One write, so that the lines of two recorders do not mix.
         file.write_all(line.as_bytes()).map_err(|error| unusable(&self.path, &error.to_string()))
     }
 }
@@ -106,7 +105,7 @@ impl Model for Recorder {
     }
 }
 
-/// Answers from a cassette and from nothing else.
+/// Replies only from a cassette.
 pub struct Replayer {
     name: String,
     path: PathBuf,
@@ -127,7 +126,7 @@ impl std::fmt::Debug for Replayer {
 }
 
 impl Replayer {
-    /// Reads a cassette of the model of this name.
+    /// Loads a cassette for the model of this name.
     pub fn new(name: impl Into<String>, path: &Path) -> Result<Self, ModelError> {
         let wrong = |detail: String| unusable(path, &detail);
         let file = File::open(path).map_err(|error| wrong(error.to_string()))?;
@@ -149,8 +148,8 @@ impl Replayer {
         Ok(Self { name: name.into(), path: path.to_owned(), questions, answers, played, redactor })
     }
 
-    /// The recorded answer. A question that was asked several times is answered in the same order,
-    /// and then as the last time.
+    /// The recorded reply. A request that was recorded several times gets its replies in the same
+    /// order, then the last one again.
     fn play(&self, chat: &Chat) -> Result<Answer, ModelError> {
         let (key, question) = normal(&self.name, chat, &self.redactor);
         let Some(answers) = self.answers.get(&key) else {
@@ -192,7 +191,7 @@ fn unusable(path: &Path, detail: &str) -> ModelError {
     ModelError::Cassette { path: path.display().to_string(), detail: detail.to_owned() }
 }
 
-/// In what the question differs first from the recorded one that is most like it.
+/// The first difference from the most similar recorded request.
 fn nearest(recorded: &[Value], question: &Value) -> String {
     let differences = recorded.iter().map(|known| {
         let mut found = Vec::new();
@@ -202,7 +201,7 @@ fn nearest(recorded: &[Value], question: &Value) -> String {
     let Some(fewest) = differences.min_by_key(Vec::len) else { return "it is empty".to_owned() };
     match fewest.first() {
         Some((place, known, now)) => format!("the nearest has {known} at {place}, and this one {now}"),
-        // Only a key that was written by hand leads here.
+        // Only a manually edited key leads here.
         None => "the question is there under another key".to_owned(),
     }
 }
@@ -233,7 +232,7 @@ fn differ(known: &Value, now: &Value, place: String, found: &mut Vec<(String, St
     }
 }
 
-/// Two texts from a little before where they part.
+/// Two texts, from shortly before their first difference.
 fn apart(a: &str, b: &str) -> (String, String) {
     let same = a.chars().zip(b.chars()).take_while(|(a, b)| a == b).count();
     let from = |text: &str| {

@@ -1,7 +1,7 @@
-//! One model after the other: the next is asked when one fails in a way that the settings name.
+//! Fallback models: the next model is asked if one fails with an error that the settings name.
 //!
-//! Each model has the whole time of the question. When a listener has heard a part of one answer,
-//! no other answer follows it.
+//! Each model gets the full time limit of the request. Once a listener has received part of one
+//! reply, no other model is asked.
 
 use std::sync::Arc;
 
@@ -13,16 +13,15 @@ use super::chat::{Answer, Chat};
 use super::stream::Listener;
 use super::{Model, ModelError, Reply, Request, simple};
 
-/// Which failures hand the question on.
+/// Which errors trigger the fallback.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FallbackOn {
-    /// Those that may pass: no connection, limits, faults of the server, no time left, a broken
-    /// reply.
+    /// Transient errors: no connection, rate limits, server errors, timeouts, a broken reply.
     Transient,
-    /// The conversation does not fit.
+    /// The conversation exceeds the context window.
     ContextOverflow,
-    /// All, refusals of the model too.
+    /// All errors, including refusals of the model.
     Any,
 }
 
@@ -51,7 +50,7 @@ impl std::fmt::Debug for Chain {
 }
 
 impl Chain {
-    /// The first model, and those that stand in for it.
+    /// The first model and its fallbacks.
     #[must_use]
     pub fn new(first: Arc<dyn Model>, others: Vec<Arc<dyn Model>>, on: Vec<FallbackOn>) -> Self {
         let name = first.name().to_owned();
@@ -84,7 +83,7 @@ impl Model for Chain {
                 break;
             }
         }
-        // One failure speaks for itself; of several each is told.
+        // A single failure is returned as it is; several are listed.
         if failed.len() == 1
             && let Some((_, error)) = failed.pop()
         {

@@ -1,93 +1,99 @@
-//! What goes to a model and what comes back, in words that no provider owns.
+//! Requests to a model and its replies, independent of the provider.
 //!
-//! These types are written into journals and cassettes: their JSON form is stable, and no key ever
-//! stands in them.
+//! These types are written into journals and cassettes: their JSON form is stable, and they never
+//! contain a key.
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// The reply may be so long when nobody says how long.
+/// Default limit of output tokens.
 pub(super) const MAX_TOKENS: u32 = 4096;
-/// Time for everything when nobody says how much.
+/// Default time limit.
 pub(super) const TIMEOUT: Duration = Duration::from_secs(120);
 
-/// A conversation that is to be carried on by one answer.
+/// A conversation to be continued by one reply.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Chat {
-    /// What was said so far.
+    /// The messages so far.
     pub turns: Vec<Turn>,
     /// The tools that the model may call.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<OfferedTool>,
-    /// Whether it must.
+    /// Whether it must call one.
     #[serde(default)]
     pub tool_choice: ToolChoice,
-    /// The form that the final text must have.
+    /// The schema of the final text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schema: Option<ReplySchema>,
-    /// The answer may be so long; the model's own setting when nothing is said.
+    /// Maximum output tokens; the model's setting by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_tokens: Option<u32>,
-    /// 0 for the most likely words; the model's own setting when nothing is said.
+    /// The temperature; the model's setting by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub temperature: Option<f32>,
+    /// Of the most likely words, those that together are as likely as this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub top_p: Option<f32>,
+    /// The same question with the same seed gets the same answer, as far as the server can do that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seed: Option<i64>,
     /// Time for everything, with all attempts and all waiting. It does not change the answer and is
     /// not recorded.
     #[serde(skip)]
     pub timeout: Option<Duration>,
 }
 
-/// One step of a conversation.
+/// One message of a conversation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "role", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Turn {
-    /// The rules.
+    /// The system prompt.
     System {
-        /// What they say.
+        /// The text.
         text: String,
     },
-    /// The person, or whoever asks.
+    /// The user, or the caller.
     User {
-        /// What is asked.
+        /// The text.
         text: String,
     },
     /// The model.
     Assistant {
-        /// What it said; empty when it only called tools.
+        /// The text; empty if it only called tools.
         text: String,
-        /// What it called, all at once.
+        /// The parallel calls it made.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         calls: Vec<ToolCall>,
     },
-    /// What a tool gave back.
+    /// The result of a tool.
     Tool {
-        /// The call that this answers.
+        /// The id of the call.
         id: String,
         /// The tool.
         name: String,
-        /// What it gave.
+        /// The result.
         content: String,
-        /// It gave an error.
+        /// Whether the result is an error.
         #[serde(default)]
         failed: bool,
     },
 }
 
 impl Turn {
-    /// The rules.
+    /// A system prompt.
     pub fn system(text: impl Into<String>) -> Self {
         Self::System { text: text.into() }
     }
 
-    /// A question.
+    /// A user message.
     pub fn user(text: impl Into<String>) -> Self {
         Self::User { text: text.into() }
     }
 
-    /// What a tool gave back for a call.
+    /// The result of a tool call.
     pub fn tool(call: &ToolCall, content: impl Into<String>) -> Self {
         Self::Tool { id: call.id.clone(), name: call.name.clone(), content: content.into(), failed: false }
     }
@@ -97,7 +103,7 @@ impl Turn {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OfferedTool {
-    /// Letters, digits, `_` and `-`, at most 64: every provider takes that.
+    /// Letters, digits, `_` and `-`, at most 64: every provider accepts that.
     pub name: String,
     /// What it is for.
     pub description: String,
@@ -109,10 +115,10 @@ pub struct OfferedTool {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolChoice {
-    /// As the model likes.
+    /// The model decides.
     #[default]
     Auto,
-    /// Not in this answer.
+    /// No calls in this reply.
     None,
     /// At least one.
     Required,
@@ -120,7 +126,7 @@ pub enum ToolChoice {
     Tool(String),
 }
 
-/// The form that an answer must have.
+/// The schema of a structured reply.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReplySchema {
@@ -138,31 +144,31 @@ pub struct ToolCall {
     pub id: String,
     /// The tool.
     pub name: String,
-    /// What it is called with.
+    /// The arguments.
     pub arguments: Arguments,
-    /// What the provider wants to see again when the call is sent back; it means nothing to us.
+    /// Opaque data that the provider expects back with the call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signature: Option<String>,
 }
 
-/// The arguments of a call. A model may write anything, so that what is no JSON object is kept and
-/// named.
+/// The arguments of a call. A model may write anything, so invalid arguments are kept with the
+/// error.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Arguments {
     /// An object.
     Json(Map<String, Value>),
-    /// Something else.
+    /// Not a JSON object.
     Nonsense {
-        /// What the model wrote.
+        /// The text that the model wrote.
         raw: String,
-        /// Why it is no object.
+        /// Why it is not an object.
         problem: String,
     },
 }
 
 impl Arguments {
-    /// Reads what a model wrote. Nothing at all means no arguments.
+    /// Parses what a model wrote. An empty text means no arguments.
     #[must_use]
     pub fn read(raw: &str) -> Self {
         if raw.trim().is_empty() {
@@ -170,7 +176,7 @@ impl Arguments {
         }
         let problem = match serde_json::from_str::<Value>(raw) {
             Ok(Value::Object(map)) => return Self::Json(map),
-            // Some models write the object as a text once more.
+            // Some models encode the object as a string.
             Ok(Value::String(inner)) => match serde_json::from_str::<Value>(&inner) {
                 Ok(Value::Object(map)) => return Self::Json(map),
                 _ => "it is a text and not an object".to_owned(),
@@ -181,7 +187,7 @@ impl Arguments {
         Self::Nonsense { raw: raw.to_owned(), problem }
     }
 
-    /// From JSON that a server sent already parsed.
+    /// From JSON that the server has already parsed.
     #[must_use]
     pub fn from_value(value: &Value) -> Self {
         match value {
@@ -192,8 +198,8 @@ impl Arguments {
         }
     }
 
-    /// As it goes back to a model: the object, or an empty one where a server would not take the
-    /// nonsense.
+    /// The object to send back to a model; empty if the arguments were invalid and the server would
+    /// reject them.
     pub(super) fn object(&self) -> Value {
         match self {
             Self::Json(map) => Value::Object(map.clone()),
@@ -201,7 +207,7 @@ impl Arguments {
         }
     }
 
-    /// As text.
+    /// The arguments as text.
     pub(super) fn text(&self) -> String {
         match self {
             Self::Json(map) => serde_json::to_string(map).unwrap_or_default(),
@@ -210,50 +216,50 @@ impl Arguments {
     }
 }
 
-/// Why a model stopped. Refusals are errors and not listed.
+/// Why a model stopped. Refusals are errors and not listed here.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Finish {
-    /// It had said what it wanted to say.
+    /// The reply is complete.
     #[default]
     Stop,
-    /// It waits for tools.
+    /// It waits for tool results.
     ToolCalls,
-    /// It reached the limit of tokens: the text is not whole.
+    /// It reached the token limit: the text is truncated.
     Length,
-    /// Another reason, in the server's word.
+    /// Another reason, as the server names it.
     Other(String),
 }
 
-/// Tokens, as the server counts; 0 when it does not.
+/// Token counts as reported by the server; 0 if it reports none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Usage {
-    /// Read, cached ones included.
+    /// Input tokens, including cached ones.
     pub input: u64,
-    /// Written, thinking included.
+    /// Output tokens, including reasoning.
     pub output: u64,
-    /// Of those read, the ones that a cache held.
+    /// Cached input tokens.
     #[serde(default)]
     pub cached: u64,
 }
 
-/// What tokens cost, in the currency that the settings mean.
+/// Prices of tokens, in the currency of the settings.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Price {
-    /// A million tokens read.
+    /// Price of a million input tokens.
     pub input_per_million: f64,
-    /// A million tokens written.
+    /// Price of a million output tokens.
     pub output_per_million: f64,
-    /// A million tokens read that a cache held; as much as others when nothing is said.
+    /// Price of a million cached input tokens; the input price by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cached_per_million: Option<f64>,
 }
 
 impl Price {
-    /// The cost in millionths, rounded up: a price per million is that many millionths for one
-    /// token.
+    /// The cost in millionths, rounded up: a price per million tokens is the price of one token in
+    /// millionths.
     #[must_use]
     pub fn micros(&self, usage: Usage) -> u64 {
         let cached = usage.cached.min(usage.input);
@@ -263,34 +269,34 @@ impl Price {
     }
 }
 
-/// What a model answered, whole.
+/// The complete reply of a model.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Answer {
-    /// The words.
+    /// The text.
     pub text: String,
-    /// The calls it asks for.
+    /// The tool calls it requests.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<ToolCall>,
-    /// The JSON in the words, when a form was asked for and no tool is called.
+    /// The JSON in the text, if a schema was given and no tool is called.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub json: Option<Value>,
     /// Why it stopped.
     #[serde(default)]
     pub finish: Finish,
-    /// Tokens.
+    /// Token counts.
     #[serde(default)]
     pub usage: Usage,
-    /// What it cost in millionths, when the price is known.
+    /// The cost in millionths, if the price is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_micros: Option<u64>,
-    /// The model, as the server calls it.
+    /// The model's name as reported by the server.
     #[serde(default)]
     pub model: String,
 }
 
 impl Answer {
-    /// The answer as a turn of the conversation.
+    /// The reply as a message of the conversation.
     #[must_use]
     pub fn turn(&self) -> Turn {
         Turn::Assistant { text: self.text.clone(), calls: self.calls.clone() }

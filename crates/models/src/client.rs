@@ -1,8 +1,8 @@
-//! A client for any provider: attempts, limits, time and size are the same for all; the protocol is
-//! a [`Wire`].
+//! The client for all providers: retries, rate limits, time and size limits are shared; the
+//! protocol is a [`Wire`].
 //!
-//! Every attempt, wait and byte has a bound. An answer that did not reach its end is an error, and
-//! once a listener has heard a part there is no further attempt.
+//! Attempts, waits and sizes are bounded. An incomplete reply is an error, and once a listener has
+//! received a part, there is no retry.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -23,43 +23,43 @@ use super::traced::traced;
 use super::wire::{Ask, Assembly, Fault, Wire, usable};
 use super::{ModelError, Secret, retry};
 
-/// Where a model is and how it is asked.
+/// The endpoint of a model and its options.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Options {
     /// Such as `https://host/v1`.
     pub base_url: String,
-    /// The key, when the server asks for one.
+    /// The API key, if the server needs one.
     pub api_key: Option<Secret>,
     /// The model's name.
     pub model: String,
-    /// The first wait between attempts; each later one is twice as long.
+    /// The first wait between attempts; it doubles each time.
     pub backoff: Duration,
-    /// The answer may be so long when the question does not say.
+    /// Maximum output tokens, if the request sets none.
     pub max_tokens: u32,
-    /// The temperature when the question does not say; the server's own when this does not either.
+    /// The temperature, if the request sets none; the server's default if this is absent too.
     pub temperature: Option<f32>,
-    /// Time for everything when the question does not say.
+    /// Time limit, if the request sets none.
     pub timeout: Duration,
-    /// Time until the server begins to answer; all the time there is when nothing is said.
+    /// Time limit until the server starts to respond; the whole time limit by default.
     pub first_byte: Option<Duration>,
-    /// Time between two parts of a stream.
+    /// Time limit between two parts of a stream.
     pub idle: Duration,
-    /// Requests at a time.
+    /// Maximum concurrent requests.
     pub max_concurrency: Option<usize>,
-    /// Requests begun in any minute.
+    /// Maximum requests started in any minute.
     pub requests_per_minute: Option<usize>,
-    /// Limits that this client shares with others, instead of its own.
+    /// Limits shared with other clients, instead of its own.
     pub limits: Option<Limits>,
-    /// What tokens cost.
+    /// Prices of tokens.
     pub price: Option<Price>,
-    /// The window of the model, for servers that want to be told.
+    /// The context window of the model, for servers that need it.
     pub context_tokens: Option<u32>,
-    /// Who serves it, for telemetry, when that is not whose protocol it speaks.
+    /// The provider's name for telemetry, if it differs from that of the protocol.
     pub provider: Option<&'static str>,
 }
 
 impl Options {
-    /// Without a key.
+    /// Options without a key.
     #[must_use]
     pub fn new(base_url: impl Into<String>, model: impl Into<String>) -> Self {
         Self {
@@ -82,7 +82,7 @@ impl Options {
     }
 }
 
-/// A client for one model behind one protocol. Made by the provider's type, such as `OpenAi`.
+/// A client for one model with one protocol. Created by the provider's type, such as `OpenAi`.
 pub struct Client {
     http: reqwest::Client,
     wire: Box<dyn Wire>,
@@ -97,7 +97,7 @@ pub struct Client {
 
 impl std::fmt::Debug for Client {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // Not the whole address: what follows its question mark may be a key.
+        // Without the query string, which may contain a key.
         let address = self.address(false);
         f.debug_struct("Client")
             .field("host", &self.peer.host)
@@ -108,7 +108,7 @@ impl std::fmt::Debug for Client {
 }
 
 impl Client {
-    /// A client; nothing is sent yet.
+    /// Creates a client; sends nothing yet.
     pub(super) fn new(wire: Box<dyn Wire>, options: Options) -> Result<Self, ModelError> {
         let (address, host) = http::address(&options.base_url)?;
         let peer = Peer { host, model: options.model.clone(), key: options.api_key.clone() };
@@ -126,6 +126,10 @@ impl Client {
     }
 
     pub(super) async fn talk(&self, chat: &Chat, listener: Option<&Listener>) -> Result<Answer, ModelError> {
+        if chat.seed.is_some() && !self.wire.takes_seed() {
+            let (host, detail) = (self.peer.host.clone(), "this protocol has no `seed`".to_owned());
+            return Err(ModelError::Refused { host, status: 400, detail });
+        }
         let limit = chat.timeout.unwrap_or(self.options.timeout);
         let provider = self.options.provider.unwrap_or(self.wire.provider());
         traced(provider, &self.peer.model, chat, async {
@@ -146,7 +150,7 @@ impl Client {
         loop {
             let (error, wait) = match Box::pin(self.attempt(chat, listener, form)).await {
                 Ok(answer) => {
-                    // Kept only after it worked: a refusal may have had another cause.
+                    // Stored only after it worked: a refusal may have had another cause.
                     *self.accepts.lock().unwrap_or_else(PoisonError::into_inner) = form;
                     return Ok(answer);
                 }
@@ -200,7 +204,7 @@ impl Client {
         Ok(answer)
     }
 
-    /// Sends the question, and waits until the server has begun to answer well.
+    /// Sends the request and waits until the server starts to respond with success.
     async fn send(&self, ask: &Ask<'_>) -> Result<Response, Failed> {
         let post = (self.http.post(self.address(ask.streamed)))
             .headers(self.headers.clone())
@@ -239,7 +243,7 @@ impl Client {
             let chunk = match chunk {
                 Ok(Some(chunk)) => chunk,
                 Ok(None) => break,
-                // The model had finished; only the wrapping was torn.
+                // The model had finished; only the end of the stream was lost.
                 Err(_) if parts.finish.is_some() => break,
                 Err(error) => return Err(Failed::Again(self.peer.broke_off(&http::cause(error)), None)),
             };
@@ -255,7 +259,7 @@ impl Client {
         if !parts.ended
             && let Ok(Some(frame)) = framer.rest()
         {
-            // Half a message at the end is no message; that the end is missing is said below.
+            // An incomplete frame at the end is ignored; a missing end is reported below.
             let _half = self.wire.frame(&frame, parts);
         }
         if parts.ended || parts.finish.is_some() || parts.refusal.is_some() {
@@ -276,7 +280,7 @@ impl Client {
     fn fault(&self, fault: Fault) -> Failed {
         match fault {
             Fault::Garbled(detail) => Failed::Final(self.peer.garbled(&detail)),
-            // The status came inside a success, so that no header named a wait.
+            // The error status was inside a 200 response, so no header named a wait.
             Fault::Said(status, detail) => self.peer.refusal(status, detail.as_bytes(), None),
         }
     }
@@ -313,7 +317,7 @@ fn late(limit: Duration) -> ModelError {
     ModelError::Timeout { milliseconds: u64::try_from(limit.as_millis()).unwrap_or(u64::MAX) }
 }
 
-/// Makes the public type of a provider from its protocol.
+/// Defines the public type of a provider from its protocol.
 macro_rules! provider {
     ($(#[$about:meta])* $name:ident, $wire:expr) => {
         $(#[$about])*
@@ -321,7 +325,7 @@ macro_rules! provider {
         pub struct $name($crate::Client);
 
         impl $name {
-            /// A client; nothing is sent yet.
+            /// Creates a client; sends nothing yet.
             pub fn new(options: $crate::Options) -> Result<Self, $crate::ModelError> {
                 $crate::Client::new(Box::new($wire), options).map(Self)
             }

@@ -1,8 +1,8 @@
-//! Why there is no answer. Each kind has a code with a page in `docs/errors/`.
+//! Errors of models. Each kind has a code with a page in `docs/errors/`.
 
 use steward_domain::{Coded, ErrorClass};
 
-/// Why there is no reply.
+/// Why a request failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[allow(missing_docs, reason = "the message of each variant says what its fields are")]
 pub enum ModelError {
@@ -33,7 +33,8 @@ pub enum ModelError {
     #[error("the model did not reply within {milliseconds} ms")]
     Timeout { milliseconds: u64 },
     #[error(
-        "the conversation is too long for the model {model}: {detail}. Shorten it, or use a model with a larger window"
+        "the conversation is too long for the model {model}: {detail}. Shorten it, or use a model with a \
+            larger window"
     )]
     ContextOverflow { model: String, detail: String },
     #[error("the reply of the server at {host} broke off: {detail}. Nothing of it was used; try again")]

@@ -1,39 +1,39 @@
-//! The form of a question: what a server was found to accept.
+//! The request format that a server accepts.
 //!
-//! Servers differ. A client begins with the strictest form and steps back when the server refuses
-//! it. Each step is taken once, so that this ends.
+//! Servers differ. A client starts with the strictest format and falls back when the server rejects
+//! it. Each fallback is taken once, so this terminates.
 
 use super::chat::{Chat, ReplySchema};
 
-/// The form of a question.
+/// The request format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Form {
-    /// How JSON is asked for.
+    /// How JSON is requested.
     pub(super) format: Format,
-    /// It wants `max_completion_tokens`.
+    /// The server requires `max_completion_tokens`.
     pub(super) new_limit: bool,
-    /// It does not want a temperature.
+    /// The server rejects a temperature.
     pub(super) no_temperature: bool,
-    /// It does not count tokens while it streams.
+    /// The server reports no token counts while streaming.
     pub(super) no_stream_usage: bool,
-    /// It wants schemas of tools in the older, smaller form.
+    /// The server requires tool schemas in the older, smaller format.
     pub(super) small_schemas: bool,
 }
 
-/// How JSON is asked for, strictest first.
+/// How JSON is requested, strictest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Format {
-    /// The server keeps to the schema.
+    /// The server enforces the schema.
     #[default]
     Schema,
-    /// The server keeps to JSON, the schema stands in the question.
+    /// The server enforces JSON; the schema is in the prompt.
     Json,
-    /// The schema stands in the question.
+    /// The schema is only in the prompt.
     Words,
 }
 
 impl Form {
-    /// Asks for less after a refusal. False when there is nothing left to leave out.
+    /// Falls back after a rejection. False if no fallback is left.
     pub(super) fn step_back(&mut self, chat: &Chat, said: &str) -> bool {
         let said = said.to_ascii_lowercase();
         let steps = [
@@ -57,7 +57,7 @@ impl Form {
     }
 }
 
-/// The schema in words, for a server that does not keep to it by itself.
+/// The schema as part of the prompt, for a server that does not enforce it.
 pub(super) fn in_words(schema: &ReplySchema) -> String {
     format!(
         "Reply with one JSON value that follows this JSON schema, and with nothing else:\n{}",
@@ -65,7 +65,7 @@ pub(super) fn in_words(schema: &ReplySchema) -> String {
     )
 }
 
-/// Names that every server takes.
+/// A name that every server accepts.
 pub(super) fn plain_name(name: &str) -> String {
     let name: String =
         name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' }).take(64).collect();

@@ -50,8 +50,14 @@ impl Wire for GenerateContent {
         if let Some(temperature) = ask.temperature() {
             set(&mut settings, "temperature", temperature);
         }
+        if let Some(top_p) = ask.top_p() {
+            set(&mut settings, "topP", top_p);
+        }
+        if let Some(seed) = ask.chat.seed {
+            set(&mut settings, "seed", seed);
+        }
         if let Some(schema) = &chat.schema {
-            // With tools the server takes no form, so that it stands in the rules.
+            // With tools the server accepts no schema, so it goes into the system prompt.
             let format = if chat.tools.is_empty() { ask.form.format } else { Format::Words };
             if format != Format::Words {
                 set(&mut settings, "responseMimeType", "application/json");
@@ -80,7 +86,7 @@ impl Wire for GenerateContent {
     }
 
     fn whole(&self, body: &Value, into: &mut Assembly) -> Result<(), Fault> {
-        // Without the stream of events a list of parts is sent.
+        // Without server-sent events, a list of parts is sent.
         let one = std::slice::from_ref(body);
         for part in body.as_array().map_or(one, Vec::as_slice) {
             read(part, into)?;
@@ -140,7 +146,8 @@ fn tool(tool: &OfferedTool, form: Form) -> Value {
     declared
 }
 
-/// The schema without what the older form does not know. What is left out only loosens it.
+/// The schema without keywords that the older format lacks. Removing them only makes it less
+/// strict.
 fn small(schema: &Value) -> Value {
     match schema {
         Value::Object(map) => (map.iter())
@@ -177,7 +184,7 @@ fn read(body: &Value, into: &mut Assembly) -> Result<(), Fault> {
     let parts = body.pointer("/candidates/0/content/parts").and_then(Value::as_array);
     for part in parts.map(Vec::as_slice).unwrap_or_default() {
         if let Some(call) = part.get("functionCall") {
-            // Calls arrive whole, so that each is its own.
+            // Each call arrives complete, so each gets its own key.
             let key = into.count().to_string();
             let arguments = call.get("args").filter(|args| !args.is_null()).map(Value::to_string);
             into.call(&key, text(call, "/id"), text(call, "/name"), &arguments.unwrap_or_default());

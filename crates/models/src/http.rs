@@ -1,7 +1,7 @@
-//! The door to model servers: the connection, the size of what is read, and what a refusal means.
+//! The HTTP connection to model servers: response sizes and the meaning of errors.
 //!
-//! Redirects and proxies are not followed, so that the key goes where it was meant to and nowhere
-//! else; and the key is struck out of everything that a server says.
+//! Redirects and proxies are not followed, so that the key goes only to the configured server. The
+//! key is redacted in all messages of a server.
 
 use std::time::Duration;
 
@@ -10,24 +10,24 @@ use reqwest::{Client, Response, StatusCode, Url};
 use super::reply::complaint;
 use super::{ModelError, Secret};
 
-/// The most that is read of a response.
+/// Maximum size of a response.
 pub(super) const BODY: usize = 4 * 1024 * 1024;
-/// The most that is read of a stream, where each word may come in a kilobyte of wrapping.
+/// Maximum size of a stream, in which each word may carry a kilobyte of metadata.
 pub(super) const STREAM: usize = 64 * 1024 * 1024;
-/// How long a connection may take.
+/// Time limit of connecting.
 const CONNECT_WITHIN: Duration = Duration::from_secs(10);
 
 /// How an attempt failed.
 pub(super) enum Failed {
-    /// Trying again may help, after this wait if the server named one.
+    /// A retry may help, after this wait if the server named one.
     Again(ModelError, Option<Duration>),
-    /// The server does not accept the form of the question.
+    /// The server rejects the request format.
     Form(ModelError, String),
-    /// Nothing helps.
+    /// A retry does not help.
     Final(ModelError),
 }
 
-/// Whom we talk to, for errors.
+/// The server, for error messages.
 #[derive(Debug)]
 pub(super) struct Peer {
     pub(super) host: String,
@@ -36,7 +36,7 @@ pub(super) struct Peer {
 }
 
 impl Peer {
-    /// Strikes the key out of what a server says.
+    /// Redacts the key in a server's message.
     pub(super) fn redact(&self, text: &str) -> String {
         self.key.as_ref().map_or_else(|| text.to_owned(), |key| key.redact(text))
     }
@@ -68,13 +68,13 @@ impl Peer {
         }
     }
 
-    /// What a status other than success means.
+    /// The meaning of a status other than success.
     pub(super) fn refusal(&self, status: u16, body: &[u8], wait: Option<Duration>) -> Failed {
         let said = self.redact(&complaint(body));
         let (host, model, detail) = (self.host.clone(), self.model.clone(), said.clone());
         let lower = said.to_ascii_lowercase();
         match status {
-            // Some servers report a conversation that is too long as a fault of their own.
+            // Some servers report a context overflow as an internal error.
             400 | 413 | 422 | 500 if is_overflow(&lower) => {
                 Failed::Final(ModelError::ContextOverflow { model, detail })
             }
@@ -87,13 +87,12 @@ impl Peer {
                 Failed::Final(ModelError::NoModel { host, model, detail })
             }
             400 | 415 | 422 => Failed::Form(ModelError::Refused { host, status, detail }, said),
-            // An empty account does not fill up while we wait.
+            // Waiting does not help if the quota of the account is used up.
             429 if lower.contains("insufficient_quota") => {
                 Failed::Final(ModelError::RateLimited { host, detail })
             }
             429 => Failed::Again(ModelError::RateLimited { host, detail }, wait),
-            // Some servers do not know the form and say so with the status for things that are not
-            // built.
+            // Some servers reject the format with 501 Not Implemented.
             501 => Failed::Form(ModelError::Server { host, status, detail }, said),
             408 | 425 | 500..=599 => Failed::Again(ModelError::Server { host, status, detail }, wait),
             _ => Failed::Final(ModelError::Refused { host, status, detail }),
@@ -101,7 +100,7 @@ impl Peer {
     }
 }
 
-/// Does the server say that the conversation does not fit its window?
+/// Whether the server reports that the conversation exceeds its context window.
 fn is_overflow(said: &str) -> bool {
     const PHRASES: [&str; 11] = [
         "context length",
@@ -119,7 +118,8 @@ fn is_overflow(said: &str) -> bool {
     PHRASES.iter().any(|phrase| said.contains(phrase))
 }
 
-/// The innermost cause says most ("connection refused"); the outer ones repeat the address.
+/// The innermost cause is the most specific ("connection refused"); the outer ones repeat the
+/// address.
 pub(super) fn cause(error: reqwest::Error) -> String {
     let error = error.without_url();
     let mut cause: &dyn std::error::Error = &error;
@@ -129,7 +129,7 @@ pub(super) fn cause(error: reqwest::Error) -> String {
     cause.to_string()
 }
 
-/// Reads an address from the settings, and its host for messages.
+/// Parses an address from the settings, and its host for messages.
 pub(super) fn address(text: &str) -> Result<(Url, String), ModelError> {
     let wrong = |detail: String| ModelError::Address { detail };
     let address = Url::parse(text.trim()).map_err(|error| wrong(error.to_string()))?;
@@ -145,8 +145,8 @@ pub(super) fn address(text: &str) -> Result<(Url, String), ModelError> {
     }
 }
 
-/// A connection to an address of the operator's own: no proxy, no redirect, no silent second
-/// attempt. Without TLS no certificates of the system are needed, which a bare container may lack.
+/// An HTTP client for addresses of the operator: no proxy, no redirect, no hidden retry. Without
+/// TLS, no system certificates are needed, which a minimal container may lack.
 pub fn connection(tls: bool) -> Result<Client, String> {
     let builder = Client::builder()
         .no_proxy()
@@ -156,7 +156,7 @@ pub fn connection(tls: bool) -> Result<Client, String> {
         .pool_idle_timeout(Duration::from_secs(30))
         .user_agent("steward");
     let builder = if tls {
-        // If another part of the program has already chosen, that stays.
+        // If another part of the program has already installed a provider, that one stays.
         let _chosen = rustls::crypto::ring::default_provider().install_default();
         builder.tls_backend_rustls()
     } else {
@@ -170,13 +170,13 @@ pub fn connection(tls: bool) -> Result<Client, String> {
     builder.build().map_err(|error| error.to_string())
 }
 
-/// Is the answer a single JSON value, whatever was asked for?
+/// Whether the response is a single JSON value, even if a stream was requested.
 pub(super) fn is_single(response: &Response) -> bool {
     let kind = response.headers().get(reqwest::header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
     kind.is_some_and(|kind| kind.trim_start().starts_with("application/json"))
 }
 
-/// Did it go well?
+/// Whether the status is a success.
 pub(super) fn is_fine(status: StatusCode) -> bool {
     status.is_success()
 }

@@ -1,16 +1,16 @@
 //! Tool calls that a small model wrote into its text: in `<tool_call>` tags, in a fenced block, as
-//! the whole text or at its beginning. Some write a call in the tags in which they were shown a
+//! the whole text or at its start. Some models write a call in the tags in which they were shown a
 //! result.
 //!
-//! Only calls of tools that were offered are taken, so that an example in an explanation stays
-//! text. What is taken is one more request for a call, which policy decides like any other.
+//! Only calls of offered tools are accepted, so that an example in an explanation stays text. Such
+//! a call is decided by policy like any other.
 
 use serde_json::Value;
 
 use super::chat::{Arguments, OfferedTool, ToolCall};
 use super::wire::own_id;
 
-/// Calls that are taken from one text.
+/// Maximum number of calls in one text.
 const MOST: usize = 32;
 
 /// The text without the calls in it, and the calls.
@@ -18,7 +18,7 @@ pub(super) fn calls(text: String, tools: &[OfferedTool], turns: usize) -> (Strin
     if tools.is_empty() || !text.contains('{') {
         return (text, Vec::new());
     }
-    // Some models think aloud first; what they think is not the reply.
+    // Some models output their reasoning first; it is not part of the reply.
     let said = text.rsplit_once("</think>").map_or(text.as_str(), |(_, after)| after);
     for (open, close) in
         [("<tool_call>", "</tool_call>"), ("```", "```"), ("<tool_response>", "</tool_response>")]
@@ -35,8 +35,8 @@ pub(super) fn calls(text: String, tools: &[OfferedTool], turns: usize) -> (Strin
     if found.is_empty() { (text, found) } else { (String::new(), numbered(found, turns)) }
 }
 
-/// The calls with which a text begins, when a line ends after them. What a model writes behind its
-/// calls is a guess at their results, and is left out.
+/// The calls at the start of a text, if a line ends after them. What a model writes after its calls
+/// is a guess at their results, and is dropped.
 fn leading<'a>(text: &'a str, tools: &[OfferedTool]) -> &'a str {
     let mut values = serde_json::Deserializer::from_str(text).into_iter::<Value>();
     let mut end = 0;
@@ -58,8 +58,8 @@ fn numbered(mut calls: Vec<ToolCall>, turns: usize) -> Vec<ToolCall> {
     calls
 }
 
-/// The calls between two marks, and what stands elsewhere. The last mark may be missing where the
-/// model was cut off.
+/// The calls between two tags, and the remaining text. The closing tag may be missing if the model
+/// was cut off.
 fn between(text: &str, open: &str, close: &str, tools: &[OfferedTool]) -> (String, Vec<ToolCall>) {
     let (mut rest, mut calls, mut left) = (String::new(), Vec::new(), text);
     while let Some((before, after)) = left.split_once(open) {
@@ -81,7 +81,7 @@ fn between(text: &str, open: &str, close: &str, tools: &[OfferedTool]) -> (Strin
     (rest.trim().to_owned(), calls)
 }
 
-/// Takes one or several calls; false when there is anything else.
+/// Parses one or several calls; false if there is anything else.
 fn take(whole: &str, tools: &[OfferedTool], calls: &mut Vec<ToolCall>) -> bool {
     let Some(read) = values(whole) else { return false };
     let found: Option<Vec<(String, Arguments)>> = read.iter().map(|value| call(value, tools)).collect();
@@ -94,10 +94,10 @@ fn take(whole: &str, tools: &[OfferedTool], calls: &mut Vec<ToolCall>) -> bool {
     true
 }
 
-/// Several values may stand one after the other, without a list around them.
+/// Several values may follow each other without a list around them.
 fn values(json: &str) -> Option<Vec<Value>> {
-    // A model that copied the braces of its template writes two for one, and rarely as many at the
-    // end.
+    // A model that copied the braces of its template writes two instead of one, and rarely as many
+    // at the end.
     let doubled = json.strip_prefix('{').filter(|json| json.starts_with('{'));
     let mut values = serde_json::Deserializer::from_str(doubled.unwrap_or(json)).into_iter::<Value>();
     if let Some(text) = doubled {
@@ -115,7 +115,7 @@ fn values(json: &str) -> Option<Vec<Value>> {
     Some(read)
 }
 
-/// One call, in whichever words the model was taught.
+/// One call, in any of the usual formats.
 fn call(value: &Value, tools: &[OfferedTool]) -> Option<(String, Arguments)> {
     let value = value.get("function").filter(|inner| inner.is_object()).unwrap_or(value);
     let first = |names: &[&str]| names.iter().find_map(|name| value.get(*name));

@@ -1,10 +1,9 @@
-//! Language models: one interface, whoever serves the model. Nothing outside of this crate knows a
-//! provider.
+//! Language models: one interface for all providers. Only this crate knows the providers.
 //!
-//! A conversation ([`Chat`]) goes in, an [`Answer`] comes out: whole, or event by event through
-//! [`Model::stream`]. What a model says is material and never an instruction: a reply is text, or
-//! JSON, or a tool call that policy has yet to admit. Keys are never printed, and half an answer is
-//! an error and never an answer.
+//! The input is a conversation ([`Chat`]), the output an [`Answer`]: complete, or as events through
+//! [`Model::stream`]. Model output is data and never an instruction: a reply is text, JSON, or a
+//! tool call that policy has yet to admit. Keys are never printed, and an incomplete reply is an
+//! error.
 
 mod anthropic;
 mod budget;
@@ -62,26 +61,26 @@ pub use stream::{Event, Events, Listener};
 
 /// A language model.
 ///
-/// Callers use [`chat`](Model::chat), [`stream`](Model::stream) or, for one text and no tools,
-/// [`complete`](Model::complete). A model that is more than a text machine implements
-/// [`talk`](Model::talk), from which the other two are made.
+/// Callers use [`chat`](Model::chat), [`stream`](Model::stream) or, for one text without tools,
+/// [`complete`](Model::complete). A model with tools or streaming implements [`talk`](Model::talk),
+/// from which the other two are derived.
 #[async_trait]
 pub trait Model: Send + Sync {
     /// The name of the model.
     fn name(&self) -> &str;
 
-    /// Whether a question goes out of this process. What led to it must be on disk before it does.
+    /// Whether a request leaves this process. Then everything that led to it must be on disk first.
     fn leaves_process(&self) -> bool {
         true
     }
 
-    /// Asks for one text, or for JSON.
+    /// Requests one text, or JSON.
     async fn complete(&self, request: &Request) -> Result<Reply, ModelError>;
 
-    /// Carries a conversation on by one answer, and tells `listener` of each part as it arrives.
+    /// Continues a conversation by one reply, and passes each part to `listener` as it arrives.
     ///
-    /// After the listener has heard something there is no second attempt: it never hears two
-    /// beginnings. The default knows texts only and refuses tools.
+    /// Once the listener has received a part, there is no retry: it never receives two starts. The
+    /// default implementation supports only text and refuses tools.
     async fn talk(&self, chat: &Chat, listener: Option<&Listener>) -> Result<Answer, ModelError> {
         let request = simple::request(self.name(), chat)?;
         let answer = simple::answer(self.complete(&request).await?);
@@ -91,18 +90,18 @@ pub trait Model: Send + Sync {
         Ok(answer)
     }
 
-    /// The answer, whole.
+    /// The complete reply.
     async fn chat(&self, chat: &Chat) -> Result<Answer, ModelError> {
         self.talk(chat, None).await
     }
 
-    /// The answer, as it arrives. The last event is [`Event::Done`] with the whole of it, or an
-    /// error. Dropping the stream ends the request.
+    /// The reply as a stream. The last event is [`Event::Done`] with the complete reply, or an
+    /// error. Dropping the stream cancels the request.
     fn stream<'a>(&'a self, chat: &'a Chat) -> Events<'a> {
         Events::new(|listener| Box::pin(async move { self.talk(chat, Some(&listener)).await }))
     }
 
-    /// Gives back what the model holds, such as a server that was started for it. It may be asked
+    /// Releases resources of the model, such as a server that was started for it. It may be used
     /// again afterwards.
     async fn close(&self) {}
 }

@@ -1,7 +1,7 @@
-//! How hard a provider may be pressed: so many requests at a time, and so many begun in any minute.
+//! Rate limits of a provider: concurrent requests, and requests started in any minute.
 //!
-//! Those who wait are served in the order in which they came. Waiting counts against the time of
-//! the request.
+//! Waiting requests are served in order of arrival. Waiting counts against the time limit of the
+//! request.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -21,7 +21,7 @@ pub struct Limits {
     clock: Arc<dyn Clock>,
 }
 
-/// The same limits, not limits of the same size.
+/// Compares identity, not size.
 impl PartialEq for Limits {
     fn eq(&self, other: &Self) -> bool {
         let same = |a: Option<&Arc<Semaphore>>, b| a.map(Arc::as_ptr) == b;
@@ -37,7 +37,7 @@ impl std::fmt::Debug for Limits {
 }
 
 impl Limits {
-    /// So many at once and so many a minute; nothing means no limit.
+    /// Maximum concurrent requests and requests per minute; none means no limit.
     #[must_use]
     pub fn new(at_once: Option<usize>, per_minute: Option<usize>, clock: Arc<dyn Clock>) -> Self {
         Self {
@@ -47,7 +47,7 @@ impl Limits {
         }
     }
 
-    /// Waits for a turn. What is returned is held for as long as the request runs.
+    /// Waits for a slot. The permit is held while the request runs.
     pub(super) async fn enter(&self) -> Option<OwnedSemaphorePermit> {
         let permit = match &self.at_once {
             // The semaphore is never closed.
@@ -61,7 +61,7 @@ impl Limits {
         permit
     }
 
-    /// Takes the next free place in the minute, and says how long it is until then.
+    /// Reserves the next slot of the minute, and returns the wait until then.
     fn reserve(&self) -> Duration {
         let Some((count, begun)) = &self.per_minute else { return Duration::ZERO };
         let now = self.clock.monotonic();
@@ -69,7 +69,7 @@ impl Limits {
         while begun.front().is_some_and(|first| *first + MINUTE <= now) {
             begun.pop_front();
         }
-        // The place that was taken `count` places ago is free again after a minute.
+        // The slot that was taken `count` requests ago is free again after a minute.
         let free = begun.len().checked_sub(*count).and_then(|place| begun.get(place)).map(|at| *at + MINUTE);
         let start = free.unwrap_or(now).max(now);
         begun.push_back(start);

@@ -1,8 +1,8 @@
-//! A model in a GGUF file, behind a llama.cpp server that is started for it.
+//! A model in a GGUF file, served by a llama.cpp server that this module starts.
 //!
-//! The server listens on a free loopback port with a key that only we know, and is started by the
-//! first question. It is started once more when it has died, and ends with [`Model::close`] or when
-//! this is dropped. Child processes have another owner, which comes in through [`Launcher`].
+//! The server listens on a free loopback port with a random key. The first request starts it. If it
+//! dies, it is started again; it stops with [`Model::close`] or on drop. Child processes are
+//! started by another crate, through [`Launcher`].
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -19,16 +19,16 @@ use super::http;
 use super::stream::Listener;
 use super::{Model, ModelError, OpenAi, Options, Reply, Request, Secret, simple};
 
-/// Between two looks at a server that is loading.
+/// Pause between two health checks of a loading server.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
-/// One look.
+/// Time limit of a health check.
 const LOOK_WITHIN: Duration = Duration::from_secs(5);
-/// A port may be taken between the choice and the start.
+/// Maximum number of starts: a port may be taken between selection and start.
 const STARTS: u32 = 3;
-/// How long a server that broke a connection has to be gone.
+/// How long a server that closed a connection has to exit.
 const DYING: Duration = Duration::from_millis(500);
 
-/// What llama.cpp's own server is started with.
+/// The arguments of llama.cpp's own server.
 const LLAMA_SERVER: &[&str] = &[
     "llama-server",
     "--model",
@@ -49,7 +49,7 @@ const LLAMA_SERVER: &[&str] = &[
     "--no-webui",
 ];
 
-/// The same server out of the Python package `xllamacpp`, which has no command of its own.
+/// The same server from the Python package `xllamacpp`, which has no command.
 const XLLAMACPP: &str = "\
 import os, sys, threading, xllamacpp as x
 p = x.CommonParams()
@@ -66,8 +66,8 @@ threading.Event().wait()
 /// Starts child processes.
 #[async_trait]
 pub trait Launcher: Send + Sync {
-    /// Starts a program with these arguments and these variables beside the usual few. What the
-    /// child prints must be read away. The error says why it could not be started.
+    /// Starts a program with these arguments and these additional variables. The child's output
+    /// must be drained. The error says why it could not be started.
     async fn launch(
         &self,
         program: &str,
@@ -76,37 +76,37 @@ pub trait Launcher: Send + Sync {
     ) -> Result<Box<dyn Launched>, String>;
 }
 
-/// A child process. Dropping it kills it and all that it started.
+/// A child process. Dropping it kills it and all its children.
 #[async_trait]
 pub trait Launched: Send + Sync {
-    /// Waits until it has ended by itself, and tells how, with its last words if there are any.
-    /// Waiting may be given up and begun again.
+    /// Waits until it has exited by itself, and returns how, with its last output if any. Cancel
+    /// safe.
     async fn ended(&mut self) -> String;
-    /// Ends it, gently first.
+    /// Stops it, gracefully first.
     async fn stop(self: Box<Self>);
 }
 
-/// What is served and how.
+/// The options of the server.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LlamaOptions {
     /// The GGUF file.
     pub file: PathBuf,
     /// The program and its arguments, in which `{model}`, `{name}`, `{port}`, `{context}` and
-    /// `{threads}` are filled in. The key is in the variable LLAMA_API_KEY. A server that is not
-    /// told the name calls the model by its path.
+    /// `{threads}` are replaced. The key is in the variable LLAMA_API_KEY. A server without the
+    /// name uses the path as the model's name.
     pub command: Vec<String>,
-    /// The window.
+    /// The context window.
     pub context_tokens: u32,
-    /// Threads that compute.
+    /// Number of compute threads.
     pub threads: u32,
-    /// How long loading may take.
+    /// Time limit of loading.
     pub start_within: Duration,
-    /// How the server is asked; its address is filled in.
+    /// The client options; the address is filled in.
     pub client: Options,
 }
 
 impl LlamaOptions {
-    /// With the `llama-server` that is in the path.
+    /// Options for the `llama-server` in the path.
     #[must_use]
     pub fn new(name: impl Into<String>, file: impl Into<PathBuf>) -> Self {
         Self {
@@ -128,18 +128,18 @@ impl LlamaOptions {
     }
 }
 
-/// A server that runs.
+/// A running server.
 struct Running {
     child: Box<dyn Launched>,
     client: Arc<OpenAi>,
 }
 
-/// A model behind a server of our own.
+/// A model behind a server that we start.
 pub struct LlamaServer {
     options: LlamaOptions,
     launcher: Arc<dyn Launcher>,
     running: Mutex<Option<Running>>,
-    /// One starts it and the others wait.
+    /// One request starts the server, the others wait.
     starting: Semaphore,
 }
 
@@ -150,7 +150,7 @@ impl std::fmt::Debug for LlamaServer {
 }
 
 impl LlamaServer {
-    /// Nothing is started yet.
+    /// Starts nothing yet.
     #[must_use]
     pub fn new(options: LlamaOptions, launcher: Arc<dyn Launcher>) -> Self {
         Self { options, launcher, running: Mutex::new(None), starting: Semaphore::new(1) }
@@ -174,7 +174,7 @@ impl LlamaServer {
         ModelError::NotStarted { program, detail: detail.into() }
     }
 
-    /// The client of a server that runs; it is started when there is none, or when `broken` is
+    /// The client of the running server. The server is started if there is none, or if `broken` is
     /// dead.
     async fn ready(&self, broken: Option<&Arc<OpenAi>>) -> Result<Arc<OpenAi>, ModelError> {
         let limit = self.options.start_within;
@@ -244,14 +244,14 @@ fn command(options: &LlamaOptions, port: u16) -> (String, Vec<String>) {
             .replace("{context}", &options.context_tokens.to_string())
             .replace("{threads}", &options.threads.to_string())
             .replace("{name}", &options.client.model)
-            // Last, for a path may hold anything.
+            // Replaced last, since a path may contain the other placeholders.
             .replace("{model}", &options.file.to_string_lossy())
     };
     let mut words = options.command.iter().map(filled);
     (words.next().unwrap_or_default(), words.collect())
 }
 
-/// Looks until the server says that it is ready. The caller bounds the time.
+/// Polls until the server is ready. The caller bounds the time.
 async fn healthy(port: u16) -> Result<(), String> {
     let http = http::connection(false)?;
     let address = format!("http://127.0.0.1:{port}/health");
@@ -275,7 +275,7 @@ impl Model for LlamaServer {
         simple::complete(self, request).await
     }
 
-    /// The time of the question begins when the server is ready.
+    /// The time limit of the request starts when the server is ready.
     async fn talk(&self, chat: &Chat, listener: Option<&Listener>) -> Result<Answer, ModelError> {
         let client = self.ready(None).await?;
         let error = match client.talk(chat, listener).await {

@@ -1,22 +1,23 @@
-//! `local`: the floor. A model that needs nothing, knows nothing and always says the same.
+//! `local`: a deterministic model without dependencies, used as the baseline.
 //!
-//! It looks for the tool whose name and description share most words with the last question, calls
-//! it once with the arguments that it can read from the question (`key=value`, quoted texts,
-//! numbers, known words), and answers with what the tool gave. It invents nothing: an argument that
-//! it cannot read is asked for. It is there so that agents and workflows run and can be tried
-//! without any model; it is no substitute for one.
+//! It selects the tool whose name and description share the most words with the last question,
+//! calls it once with the arguments it can parse from the question (`key=value`, quoted texts,
+//! numbers, known words), and answers with the result. It invents nothing: it asks for an argument
+//! that it cannot parse. It lets agents and workflows run and be tested without a model; it is no
+//! substitute for one.
 
 use async_trait::async_trait;
 use serde_json::{Map, Value};
+use steward_text::tokens::singular;
 
 use super::chat::{Answer, Arguments, Chat, Finish, OfferedTool, ToolCall, ToolChoice, Turn};
 use super::stream::Listener;
 use super::traced::traced;
 use super::{Model, ModelError, Reply, Request, simple};
 
-/// Words that say nothing about a tool.
-const EMPTY_WORDS: &str = "a an the of to in on at is are and or for with by from it its this that as be do does me my you your i \
-    please what which who how can could would will into about use using given";
+/// Stop words.
+const EMPTY_WORDS: &str = "a an the of to in on at is are and or for with by from it its this that as be do \
+    does me my you your i please what which who how can could would will into about use using given";
 
 /// The deterministic model.
 #[derive(Debug, Clone, Copy, Default)]
@@ -90,7 +91,7 @@ fn answer(chat: &Chat) -> Result<Answer, ModelError> {
     }
 }
 
-/// The text of a result. An object with a single text in it is that text.
+/// The text of a result. An object with a single text is reduced to that text.
 fn readable(result: &str) -> String {
     let parsed: Option<Map<String, Value>> = serde_json::from_str(result).ok();
     match parsed.as_ref().map(|fields| fields.values().collect::<Vec<_>>()).as_deref() {
@@ -103,7 +104,7 @@ fn said(text: String) -> Answer {
     Answer { text, model: "local".to_owned(), ..Answer::default() }
 }
 
-/// The tool that shares most words with the question; of equals the first.
+/// The tool that shares the most words with the question; the first of equals.
 fn choose<'a>(chat: &'a Chat, question: &str) -> Option<&'a OfferedTool> {
     let must = match &chat.tool_choice {
         ToolChoice::None => return None,
@@ -125,12 +126,11 @@ fn choose<'a>(chat: &'a Chat, question: &str) -> Option<&'a OfferedTool> {
     best.map(|(tool, _)| tool)
 }
 
-/// The words that say something, each once, without their plural.
+/// The words without stop words, duplicates and plural endings.
 fn words(text: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     for word in text.split(|c: char| !c.is_alphanumeric()).filter(|word| word.len() > 1) {
-        let word = word.to_lowercase();
-        let word = if word.len() > 3 { word.strip_suffix('s').unwrap_or(&word).to_owned() } else { word };
+        let word = singular(&word.to_lowercase());
         if !EMPTY_WORDS.split_whitespace().any(|empty| empty == word) && !words.contains(&word) {
             words.push(word);
         }
@@ -138,17 +138,18 @@ fn words(text: &str) -> Vec<String> {
     words
 }
 
-/// What stands in a question: named values, quoted texts, numbers.
-struct Found {
+/// The parts of a question: named values, quoted texts, numbers.
+struct QuestionParts {
     named: Vec<(String, String)>,
     quoted: Vec<String>,
     numbers: Vec<Value>,
 }
 
-fn find(question: &str) -> Found {
-    let mut found = Found { named: Vec::new(), quoted: Vec::new(), numbers: Vec::new() };
+fn find(question: &str) -> QuestionParts {
+    let mut found = QuestionParts { named: Vec::new(), quoted: Vec::new(), numbers: Vec::new() };
     let mut plain = String::new();
-    // Quotes open after a space or a sign and not inside a word, so that it's is no quote.
+    // Quotes open after a space or punctuation and not inside a word, so that the apostrophe in
+    // "it's" is none.
     let mut rest = question;
     while let Some((place, quote)) = rest.char_indices().find(|(place, c)| opens(rest, *place, *c)) {
         let (before, from) = rest.split_at(place);
@@ -182,7 +183,7 @@ fn opens(text: &str, place: usize, c: char) -> bool {
     matches!(c, '"' | '\'' | '“' | '`') && before.is_none_or(|before| !before.is_alphanumeric())
 }
 
-/// The arguments, or the name of one that is required and cannot be read.
+/// The arguments, or the name of a required one that cannot be parsed.
 fn fill(schema: &Value, question: &str) -> Result<Map<String, Value>, String> {
     let mut found = find(question);
     let mut filled = Map::new();
@@ -190,7 +191,7 @@ fn fill(schema: &Value, question: &str) -> Result<Map<String, Value>, String> {
     let required: Vec<&str> = (schema.get("required").and_then(Value::as_array))
         .map(|names| names.iter().filter_map(Value::as_str).collect())
         .unwrap_or_default();
-    // In the order in which they are required, for maps may have lost theirs.
+    // In the order of `required`, since maps may have lost theirs.
     let mut names: Vec<&str> = required.clone();
     names.extend(
         properties
@@ -212,7 +213,7 @@ fn fill(schema: &Value, question: &str) -> Result<Map<String, Value>, String> {
     Ok(filled)
 }
 
-fn value(name: &str, about: &Value, must: bool, question: &str, found: &mut Found) -> Option<Value> {
+fn value(name: &str, about: &Value, must: bool, question: &str, found: &mut QuestionParts) -> Option<Value> {
     let kind = about.get("type").and_then(Value::as_str).unwrap_or("string");
     if let Some((_, value)) = found.named.iter().find(|(known, _)| *known == name.to_lowercase()) {
         return typed(kind, value);
@@ -222,13 +223,13 @@ fn value(name: &str, about: &Value, must: bool, question: &str, found: &mut Foun
         let here = |choice: &&Value| choice.as_str().is_some_and(|text| lower.contains(&text.to_lowercase()));
         return choices.iter().find(here).cloned();
     }
-    // What is not required is filled only by name: to guess would be to invent.
+    // Optional arguments are filled only by name, to avoid guessing.
     if !must {
         return None;
     }
     match kind {
         "string" if !found.quoted.is_empty() => Some(Value::String(found.quoted.remove(0))),
-        // A tool that wants a text and nothing else is given the question.
+        // A tool with a single text argument gets the whole question.
         "string" if !question.is_empty() && found.numbers.is_empty() && found.named.is_empty() => {
             Some(Value::String(question.to_owned()))
         }
@@ -245,7 +246,7 @@ fn value(name: &str, about: &Value, must: bool, question: &str, found: &mut Foun
     }
 }
 
-/// A named value in the type that the schema wants.
+/// A named value, converted to the type of the schema.
 fn typed(kind: &str, value: &str) -> Option<Value> {
     match kind {
         "string" => Some(Value::String(value.to_owned())),

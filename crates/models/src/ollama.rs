@@ -1,4 +1,4 @@
-//! Ollama's own chat, one JSON value a line. It has no say in whether a tool must be called.
+//! Ollama's chat API, one JSON value per line. It cannot force a tool call.
 
 use reqwest::Url;
 use serde_json::{Value, json};
@@ -11,7 +11,7 @@ use super::sse::{Frame, Framing};
 use super::wire::{Ask, Assembly, Fault, Wire, count, extend, parse, set, text};
 
 provider!(
-    /// A model behind Ollama's own chat.
+    /// A model behind Ollama's chat API.
     Ollama,
     OllamaChat
 );
@@ -34,6 +34,12 @@ impl Wire for OllamaChat {
         let mut options = json!({ "num_predict": ask.max_tokens });
         if let Some(temperature) = ask.temperature() {
             set(&mut options, "temperature", temperature);
+        }
+        if let Some(top_p) = ask.top_p() {
+            set(&mut options, "top_p", top_p);
+        }
+        if let Some(seed) = ask.chat.seed {
+            set(&mut options, "seed", seed);
         }
         if let Some(window) = ask.context_tokens {
             set(&mut options, "num_ctx", window);

@@ -1,4 +1,4 @@
-//! OpenAI's chat completions, which most servers speak.
+//! OpenAI's chat completions, which most servers support.
 
 use reqwest::Url;
 use serde_json::{Value, json};
@@ -67,6 +67,12 @@ impl Wire for ChatCompletions {
         if let Some(temperature) = ask.temperature() {
             set(&mut body, "temperature", temperature);
         }
+        if let Some(top_p) = ask.top_p() {
+            set(&mut body, "top_p", top_p);
+        }
+        if let Some(seed) = ask.chat.seed {
+            set(&mut body, "seed", seed);
+        }
         body
     }
 
@@ -92,7 +98,7 @@ impl Wire for ChatCompletions {
 
     fn frame(&self, frame: &Frame, into: &mut Assembly) -> Result<(), Fault> {
         if frame.data.trim() == "[DONE]" {
-            // A server that says that it is done without having said why has lost something.
+            // A server that ends the stream without a finish reason has lost something.
             into.ended = into.finish.is_some();
             return Ok(());
         }

@@ -1,18 +1,17 @@
-//! Which model does what: the setting `use`.
+//! Which model is used for which purpose: the setting `use`.
 
 use serde::{Deserialize, Serialize};
 
-/// What a model is needed for.
+/// The purposes of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ModelPurpose {
     /// Conversations.
     Chat,
     /// Questions about data.
     Ask,
-    /// Agents that name no model of their own.
+    /// Agents that name no model.
     Agents,
-    /// Reading values out of results, for plans of conversations. The model of conversations when
-    /// nothing is said.
+    /// Extracting values from results, for plans of conversations. The chat model by default.
     Extract,
 }
 
@@ -20,7 +19,7 @@ impl ModelPurpose {
     /// All of them.
     pub const ALL: [Self; 4] = [Self::Chat, Self::Ask, Self::Agents, Self::Extract];
 
-    /// As the settings call it.
+    /// The name in the settings.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -36,7 +35,7 @@ impl ModelPurpose {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ModelUse {
-    /// For every purpose that is not named.
+    /// The default for all purposes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default: Option<String>,
     /// For conversations.
@@ -45,10 +44,10 @@ pub struct ModelUse {
     /// For questions about data.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ask: Option<String>,
-    /// For agents that name no model of their own.
+    /// For agents that name no model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agents: Option<String>,
-    /// For reading values out of results.
+    /// For extracting values from results.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub extract: Option<String>,
 }
@@ -66,7 +65,7 @@ impl ModelUse {
         own.as_deref().or(self.default.as_deref())
     }
 
-    /// Every name with the setting that holds it.
+    /// Every name with the setting it comes from.
     pub fn named(&self) -> impl Iterator<Item = (&'static str, &str)> {
         let all = [
             ("default", &self.default),

@@ -1,17 +1,16 @@
-//! Reads what models and servers say: the JSON in a reply, wherever it stands, and what an error
-//! says.
+//! Parses replies of models and servers: the JSON in a reply, and error messages.
 
 use serde_json::Value;
 
-/// Places in a text at which JSON may begin that are tried.
+/// Maximum number of positions in a text at which JSON is tried.
 const PLACES: usize = 200;
-/// Characters of an error message that are passed on.
+/// Maximum length of an error message.
 const MESSAGE: usize = 500;
 
-/// The JSON in a reply: all of it, in a fenced block, or somewhere between other words. Of several
-/// the first that has the fields that the schema requires.
+/// The JSON in a reply: the whole text, a fenced block, or between other words. Of several, the
+/// first that has the fields that the schema requires.
 pub(super) fn json(text: &str, schema: &Value) -> Result<Value, String> {
-    // Some models think aloud first; what they think is not the reply.
+    // Some models output their reasoning first; it is not part of the reply.
     let text = text.rsplit_once("</think>").map_or(text, |(_, after)| after).trim();
     if text.is_empty() {
         return Err("the reply is empty".to_owned());
@@ -27,7 +26,7 @@ pub(super) fn json(text: &str, schema: &Value) -> Result<Value, String> {
     if let Some(value) = serde_json::from_str(text).ok().and_then(&mut fits) {
         return Ok(value);
     }
-    // Inside fenced blocks first, then everywhere. Text between fences stands at odd places.
+    // Fenced blocks first, then the whole text. Text between fences has odd indexes.
     let fenced = text
         .split("```")
         .skip(1)
@@ -43,7 +42,7 @@ pub(super) fn json(text: &str, schema: &Value) -> Result<Value, String> {
         let Some(rest) = text.get(place..).filter(|_| place >= skip_to) else { continue };
         let mut stream = serde_json::Deserializer::from_str(rest).into_iter::<Value>();
         if let Some(Ok(value)) = stream.next() {
-            // What stands inside something that was read is a part of it, and no reply of its own.
+            // A value inside a value that was parsed is part of it, and not a reply.
             skip_to = place + stream.byte_offset();
             if let Some(value) = fits(value) {
                 return Ok(value);
@@ -53,7 +52,7 @@ pub(super) fn json(text: &str, schema: &Value) -> Result<Value, String> {
     Err(problem.unwrap_or_else(|| "there is no JSON in it".to_owned()))
 }
 
-/// What is plainly wrong with a reply; the caller knows the rest.
+/// Obvious violations of the schema; the caller checks the rest.
 fn misfit(value: &Value, schema: &Value) -> Option<String> {
     let right = match schema.get("type").and_then(Value::as_str) {
         Some("object") => value.is_object(),
@@ -68,8 +67,8 @@ fn misfit(value: &Value, schema: &Value) -> Option<String> {
     Some(format!("the JSON lacks the field {missing:?}"))
 }
 
-/// Does every object of the schema name all its fields as required and allow no others? Only then a
-/// server may be strict.
+/// Whether every object of the schema requires all its fields and allows no others. Only then can
+/// strict mode be used.
 pub(super) fn is_strict(schema: &Value) -> bool {
     match schema {
         Value::Object(map) => {
@@ -90,7 +89,7 @@ pub(super) fn is_strict(schema: &Value) -> bool {
     }
 }
 
-/// What the body of an error says, in whichever of the usual forms.
+/// The message in an error body, in any of the usual formats.
 pub(super) fn complaint(body: &[u8]) -> String {
     let said = match serde_json::from_slice::<Value>(body) {
         Ok(value) => message(value.get("error").unwrap_or(&value)),

@@ -1,4 +1,4 @@
-//! OpenAI's Responses. Nothing is kept at the server: the whole conversation goes along each time.
+//! OpenAI's Responses API. The server stores nothing: the whole conversation is sent each time.
 
 use reqwest::Url;
 use serde_json::{Value, json};
@@ -29,6 +29,10 @@ impl Wire for ResponsesWire {
         extend(base, "responses");
     }
 
+    fn takes_seed(&self) -> bool {
+        false
+    }
+
     fn body(&self, ask: &Ask<'_>) -> Value {
         let mut input: Vec<Value> = ask.chat.turns.iter().flat_map(items).collect();
         let mut body = json!({ "model": ask.model, "stream": ask.streamed, "store": false, "max_output_tokens": ask.max_tokens });
@@ -57,6 +61,9 @@ impl Wire for ResponsesWire {
         }
         if let Some(temperature) = ask.temperature() {
             set(&mut body, "temperature", temperature);
+        }
+        if let Some(top_p) = ask.top_p() {
+            set(&mut body, "top_p", top_p);
         }
         set(&mut body, "input", input);
         body
@@ -113,7 +120,7 @@ impl Wire for ResponsesWire {
             "error" => {
                 return Err(failure(&body).unwrap_or_else(|| Fault::Said(500, body.to_string())));
             }
-            // Reasoning, progress and whatever else is new.
+            // Reasoning, progress and unknown events.
             _ => {}
         }
         Ok(())
@@ -147,7 +154,7 @@ fn refuse(said: Option<&str>, into: &mut Assembly) {
     }
 }
 
-/// The error in a response, with the status that it would have had.
+/// The error in a response, with the corresponding HTTP status.
 fn failure(body: &Value) -> Option<Fault> {
     let error = body.get("error").filter(|error| !error.is_null());
     let code = error.and_then(|error| text(error, "/code")).or_else(|| text(body, "/code"));

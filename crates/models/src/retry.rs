@@ -1,5 +1,5 @@
-//! When to try again: what the server asks for, or a wait that doubles, and a little chance so that
-//! many clients do not come back in step. A server may ask for a bounded wait only.
+//! Retry delays: the delay that the server requests, or exponential backoff, with jitter so that
+//! clients do not retry in step. The delay that a server may request is bounded.
 
 use std::time::Duration;
 
@@ -8,12 +8,12 @@ use serde_json::Value;
 use steward_domain::Timestamp;
 use steward_journal::random::Random;
 
-/// Attempts in all.
+/// Maximum number of attempts.
 pub(super) const ATTEMPTS: u32 = 3;
-/// The longest wait that a server may ask for.
+/// Maximum delay that a server may request.
 pub(super) const LONGEST_WAIT: Duration = Duration::from_secs(20);
 
-/// How long to wait after so many failures; nothing when it is not worth it.
+/// The delay after this many failures; none if a retry is not worthwhile.
 pub(super) fn pause(
     failures: u32,
     asked: Option<Duration>,
@@ -22,21 +22,20 @@ pub(super) fn pause(
 ) -> Option<Duration> {
     let chance = chance(random);
     let wait = match asked {
-        // Never before the time that the server named.
+        // Never earlier than the server requested.
         Some(asked) => asked.saturating_add((asked / 10).min(Duration::from_millis(250)).mul_f64(chance)),
         None => backoff.saturating_mul(1 << failures.saturating_sub(1).min(10)).mul_f64(0.5 + chance / 2.0),
     };
     (failures < ATTEMPTS && asked.unwrap_or(wait) <= LONGEST_WAIT).then_some(wait)
 }
 
-/// A number from 0 to 1.
+/// A random number from 0 to 1.
 fn chance(random: &dyn Random) -> f64 {
     let byte = random.bytes().ok().and_then(|bytes| bytes.first().copied());
     f64::from(byte.unwrap_or(u8::MAX)) / 255.0
 }
 
-/// The wait that a server asks for: in a header, as seconds or as a date, or in Google's words in
-/// the body.
+/// The delay that a server requests: in a header, as seconds or as a date, or in the body (Google).
 pub(super) fn asked(headers: &HeaderMap, body: &[u8], now: Timestamp) -> Option<Duration> {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
     let milliseconds = || Some(Duration::from_millis(text("retry-after-ms")?.parse().ok()?));
@@ -57,7 +56,7 @@ fn seconds(text: &str) -> Option<Duration> {
     Duration::try_from_secs_f64(text.parse().ok()?).ok()
 }
 
-/// From now until such a moment: `Wed, 21 Oct 2026 07:28:00 GMT`.
+/// The time until a date such as `Wed, 21 Oct 2026 07:28:00 GMT`.
 fn until(date: &str, now: Timestamp) -> Option<Duration> {
     let parts: Vec<&str> = date.split([' ', ',', ':']).filter(|part| !part.is_empty()).collect();
     let [_, day, month, year, hour, minute, second, "GMT"] = parts.as_slice() else { return None };
@@ -65,7 +64,7 @@ fn until(date: &str, now: Timestamp) -> Option<Duration> {
     let month = i64::try_from(months.iter().position(|name| name == month)?).ok()?;
     let number = |text: &&str| text.parse::<i64>().ok().filter(|number| (0..10_000).contains(number));
     let (year, day) = (number(year)?, number(day)?);
-    // Days since 1970, with years that begin in March so that the leap day comes last.
+    // Days since 1970, with years that start in March so that the leap day comes last.
     let (years, months) = if month >= 2 { (year, month - 2) } else { (year - 1, month + 10) };
     let days =
         years * 365 + years / 4 - years / 100 + years / 400 + (months * 153 + 2) / 5 + day - 1 - 719_468;

@@ -1,22 +1,22 @@
-//! Keys: where they come from, and that they are never shown.
+//! API keys: loading them, and never printing them.
 //!
-//! Invariant: a [`Secret`] has no way into a text but `expose`, which only the module that writes
-//! the header calls.
+//! Invariant: the only access to the text of a [`Secret`] is `expose`, which is called only by the
+//! module that writes the header.
 
 use std::fmt;
 use std::path::Path;
 
 use super::ModelError;
 
-/// The most that a file with a key may hold.
+/// Maximum size of a key file.
 const LONGEST_KEY: u64 = 16 * 1024;
 
-/// Something that is never printed.
+/// A value that is never printed.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
 impl Secret {
-    /// Keeps it.
+    /// Wraps a value.
     #[must_use]
     pub fn new(secret: impl Into<String>) -> Self {
         Self(secret.into())
@@ -56,7 +56,7 @@ impl Secret {
         self.0.trim()
     }
 
-    /// Strikes it out of what a server says.
+    /// Redacts it in a server's message.
     pub(super) fn redact(&self, text: &str) -> String {
         if self.expose().is_empty() { text.to_owned() } else { text.replace(self.expose(), "***") }
     }

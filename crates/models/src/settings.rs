@@ -1,7 +1,7 @@
-//! Models from the settings: each has a name of its own, and names others that stand in for it.
+//! Models from the settings: each has a name, and may name fallbacks.
 //!
-//! Everything is checked before anything is sent or started, and an error names the model whose
-//! settings are wrong. The settings say where a key is, and never hold one.
+//! Everything is checked before anything is sent or started, and an error names the model with the
+//! wrong setting. The settings name the location of a key, and never contain one.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -19,7 +19,7 @@ use super::{
     ModelError, Ollama, OpenAi, Options, Recorder, Replayer, Responses, Secret,
 };
 
-/// Who serves a model.
+/// The provider of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Provider {
@@ -32,16 +32,16 @@ pub enum Provider {
     Anthropic,
     /// Google's generateContent.
     Gemini,
-    /// Ollama's own chat.
+    /// Ollama's chat API.
     Ollama,
     /// A GGUF file, served by a llama.cpp server that is started for it.
     LlamaCpp,
-    /// The deterministic model that needs nothing.
+    /// The deterministic local model.
     Local,
 }
 
 impl Provider {
-    /// Where the provider is, when it is in one place.
+    /// The default address of the provider, if it has one.
     fn usual_address(self) -> Option<&'static str> {
         match self {
             Self::OpenaiResponses => Some("https://api.openai.com/v1"),
@@ -57,60 +57,60 @@ impl Provider {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ModelSettings {
-    /// Who serves it.
+    /// The provider.
     pub provider: Provider,
-    /// Where; the provider's own address when nothing is said.
+    /// The address; the provider's default if absent.
     pub base_url: Option<String>,
-    /// The name that the provider knows it by.
+    /// The provider's name of the model.
     pub name: String,
     /// The environment variable that holds the key.
     pub key_variable: Option<String>,
     /// The file that holds the key, which only its owner may read.
     pub key_file: Option<PathBuf>,
-    /// An answer may be so long when the question does not say.
+    /// Default of the maximum output tokens.
     pub max_tokens: Option<u32>,
-    /// 0 for the most likely words, when the question does not say.
+    /// Default temperature.
     pub temperature: Option<f32>,
-    /// Time for everything, when the question does not say.
+    /// Default time limit.
     pub timeout_seconds: Option<u32>,
-    /// Time until the server begins to answer.
+    /// Time limit until the server starts to respond.
     pub first_byte_seconds: Option<u32>,
-    /// Requests at a time. Models of the same provider, address and key that name the same limits
-    /// share them.
+    /// Maximum concurrent requests. Models with the same provider, address, key and limits share
+    /// them.
     pub max_concurrency: Option<usize>,
-    /// Requests begun in any minute.
+    /// Maximum requests started in any minute.
     pub requests_per_minute: Option<usize>,
-    /// What tokens cost.
+    /// Prices of tokens.
     pub price: Option<Price>,
-    /// The window of the model: `ollama` and `llama_cpp` want to be told.
+    /// The context window of the model; needed by `ollama` and `llama_cpp`.
     pub context_tokens: Option<u32>,
-    /// Models of these settings that are asked when this one fails, in this order. Their own
-    /// fallbacks are not followed.
+    /// Names of models that are asked if this one fails, in this order. Their own fallbacks are not
+    /// followed.
     pub fallback: Vec<String>,
-    /// Which failures hand the question on: those that may pass and a conversation that does not
-    /// fit, when nothing is said.
+    /// Which errors trigger the fallback; by default transient errors and context overflow.
     pub fallback_on: Option<Vec<FallbackOn>>,
     /// `llama_cpp`: the GGUF file.
     pub file: Option<PathBuf>,
-    /// `llama_cpp`: the command that serves, with `{model}`, `{name}`, `{port}`, `{context}` and
-    /// `{threads}` in it; `llama-server` when nothing is said.
+    /// `llama_cpp`: the command of the server, with `{model}`, `{name}`, `{port}`, `{context}` and
+    /// `{threads}` in it; `llama-server` by default.
     pub command: Option<Vec<String>>,
     /// `llama_cpp`: a Python in which `xllamacpp` is installed, instead of a command.
     pub xllamacpp_python: Option<String>,
-    /// `llama_cpp`: threads that compute.
+    /// `llama_cpp`: number of compute threads.
     pub threads: Option<u32>,
-    /// Adds what is asked and answered to this cassette.
+    /// Records requests and replies to this cassette.
     pub record: Option<PathBuf>,
-    /// Answers from this cassette and asks nobody.
+    /// Replays this cassette instead of calling a model.
     pub replay: Option<PathBuf>,
-    /// Whether questions about data may carry sample values of columns. Names and types always are.
+    /// Whether questions about data may include sample values of columns. Names and types are
+    /// always included.
     pub send_samples: bool,
-    /// Whether results of tools and queries may be sent; they may unless this says no. A model that
-    /// gets none does not serve conversations.
+    /// Whether results of tools and queries may be sent; true by default. A model that gets none is
+    /// not used for conversations.
     pub send_results: Option<bool>,
 }
 
-/// What models need from outside.
+/// External dependencies of models.
 #[derive(Clone, Default)]
 pub struct ModelServices {
     /// Starts the servers of GGUF files.
@@ -128,10 +128,10 @@ impl std::fmt::Debug for ModelServices {
 pub struct Models {
     single: BTreeMap<String, Arc<dyn Model>>,
     chained: BTreeMap<String, Arc<dyn Model>>,
-    /// Why models cannot be used.
+    /// Why models cannot be used, by name.
     problems: BTreeMap<String, ModelError>,
     uses: ModelUse,
-    /// What may be sent to each; nothing is known of those that were put in by hand.
+    /// What may be sent to each; unknown for models that were added in code.
     sending: BTreeMap<String, Sending>,
 }
 
@@ -147,11 +147,11 @@ struct Sending {
 pub struct ChosenModel {
     /// Its name in the settings.
     pub name: String,
-    /// The model, with those that stand in for it.
+    /// The model with its fallbacks.
     pub model: Arc<dyn Model>,
-    /// Whether it may be sent sample values of data.
+    /// Whether it may receive sample values of data.
     pub send_samples: bool,
-    /// Whether it may be sent results.
+    /// Whether it may receive results.
     pub send_results: bool,
 }
 
@@ -162,13 +162,13 @@ impl std::fmt::Debug for Models {
 }
 
 impl Models {
-    /// The model of this name, with those that stand in for it.
+    /// The model of this name, with its fallbacks.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<Arc<dyn Model>> {
         self.chained.get(name).cloned()
     }
 
-    /// With a model of one's own under this name.
+    /// Adds a model under this name.
     #[must_use]
     pub fn with(mut self, name: impl Into<String>, model: Arc<dyn Model>) -> Self {
         let name = name.into();
@@ -177,7 +177,7 @@ impl Models {
         self
     }
 
-    /// With what each is used for.
+    /// Sets the models by purpose.
     pub fn with_uses(mut self, uses: &ModelUse) -> Result<Self, ModelError> {
         for (setting, name) in uses.named() {
             if !self.chained.contains_key(name) {
@@ -191,7 +191,7 @@ impl Models {
         Ok(self)
     }
 
-    /// The model for a purpose, when one is set up for it.
+    /// The model for a purpose, if one is configured.
     #[must_use]
     pub fn for_purpose(&self, purpose: ModelPurpose) -> Option<ChosenModel> {
         let name = self.uses.name_for(purpose)?;
@@ -216,7 +216,7 @@ impl Models {
         self.chained.keys().map(String::as_str)
     }
 
-    /// Ends what was started for them.
+    /// Stops everything that was started for them.
     pub async fn close(&self) {
         for model in self.single.values() {
             model.close().await;
@@ -224,8 +224,8 @@ impl Models {
     }
 }
 
-/// Makes the models. Nothing is sent or started yet. A model whose key is missing is made and
-/// cannot be used: the others still can.
+/// Builds the models. Nothing is sent or started yet. A model whose key is missing is built but
+/// unavailable; the others can be used.
 pub fn build(
     settings: &BTreeMap<String, ModelSettings>,
     doors: &ModelServices,
@@ -271,7 +271,7 @@ fn wrong(name: &str, detail: impl Into<String>) -> ModelError {
 }
 
 impl ModelSettings {
-    /// The model without those that stand in for it.
+    /// The model without its fallbacks.
     fn build(
         &self,
         name: &str,
@@ -348,8 +348,8 @@ impl ModelSettings {
         let address = self.base_url.as_deref().or(self.provider.usual_address());
         let address = address.ok_or_else(|| wrong(name, "`base_url` is missing"))?;
         let mut options = self.client(address);
-        // A provider limits an account and not a model: those of one account and of one mind about
-        // it share their limits.
+        // Providers limit an account and not a model: models of one account with the same numbers
+        // share their limits.
         let numbers = (self.max_concurrency, self.requests_per_minute);
         let account = format!("{:?}", (self.provider, address, &self.key_variable, &self.key_file, numbers));
         let made = || Limits::new(numbers.0, numbers.1, Arc::new(SystemClock::default()));

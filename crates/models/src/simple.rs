@@ -1,24 +1,24 @@
-//! The simple question: a few messages in, one text or one JSON value out, no tools. It is a
-//! [`Chat`] with less in it.
+//! Simple requests: a few messages in, one text or JSON value out, no tools. A reduced form of
+//! [`Chat`].
 
 use std::time::Duration;
 
 use super::chat::{Answer, Chat, Finish, ReplySchema, Turn, Usage};
 use super::{Model, ModelError};
 
-/// Who says something.
+/// The role of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Role {
-    /// The rules.
+    /// The system prompt.
     System,
-    /// The question.
+    /// The user.
     User,
     /// An earlier reply.
     Assistant,
 }
 
 impl Role {
-    /// The word on the wire.
+    /// The role as it is sent.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -32,9 +32,9 @@ impl Role {
 /// One message of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Message {
-    /// Who says it.
+    /// The role.
     pub role: Role,
-    /// What is said.
+    /// The text.
     pub content: String,
 }
 
@@ -46,39 +46,39 @@ impl Message {
     }
 }
 
-/// A question to a model.
+/// A simple request.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Request {
-    /// The conversation so far.
+    /// The messages so far.
     pub messages: Vec<Message>,
     /// Name and JSON schema that the reply must follow.
     pub schema: Option<(String, serde_json::Value)>,
-    /// The reply may be so long.
+    /// Maximum output tokens.
     pub max_tokens: u32,
-    /// 0 for the most likely words.
+    /// The temperature.
     pub temperature: f32,
-    /// Time for everything, with all attempts.
+    /// Time limit, including all retries.
     pub timeout: Duration,
 }
 
 /// A reply.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reply {
-    /// What the model said.
+    /// The text.
     pub text: String,
-    /// The JSON in it, when a schema was asked for.
+    /// The JSON in it, if a schema was given.
     pub json: Option<serde_json::Value>,
-    /// Tokens read, as the server counts; 0 when it does not.
+    /// Input tokens as reported by the server; 0 if it reports none.
     pub input_tokens: u64,
-    /// Tokens written, as the server counts; 0 when it does not.
+    /// Output tokens as reported by the server; 0 if it reports none.
     pub output_tokens: u64,
-    /// What it cost in millionths, when the price is known.
+    /// The cost in millionths, if the price is known.
     pub cost_micros: Option<u64>,
-    /// The model that replied, as the server calls it.
+    /// The model's name as reported by the server.
     pub model: String,
 }
 
-/// Answers a simple question by way of a conversation. A reply that was cut off is no reply here.
+/// Answers a simple request through a conversation. A truncated reply is an error here.
 pub(super) async fn complete(model: &(impl Model + ?Sized), request: &Request) -> Result<Reply, ModelError> {
     let answer = model.talk(&chat(request), None).await?;
     if answer.finish == Finish::Length {
@@ -111,7 +111,7 @@ fn chat(request: &Request) -> Chat {
     }
 }
 
-/// The simple form of a conversation, for a model that knows no other.
+/// Converts a conversation to a simple request, for a model that supports no other.
 pub(super) fn request(model: &str, chat: &Chat) -> Result<Request, ModelError> {
     if !chat.tools.is_empty() {
         return Err(ModelError::NoTools { model: model.to_owned() });
@@ -131,7 +131,7 @@ pub(super) fn request(model: &str, chat: &Chat) -> Result<Request, ModelError> {
     })
 }
 
-/// The full form of a simple reply.
+/// Converts a simple reply to a full one.
 pub(super) fn answer(reply: Reply) -> Answer {
     Answer {
         text: reply.text,

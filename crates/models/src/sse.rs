@@ -1,18 +1,18 @@
-//! Cuts a stream of bytes into messages: server-sent events, or one JSON value a line.
+//! Splits a byte stream into messages: server-sent events, or one JSON value per line.
 //!
-//! Bytes are cut at line ends before they become text, so that a character split between two
-//! packets stays whole. A line and a message have a largest size; what is no UTF-8 is an error and
-//! not a question mark.
+//! Bytes are split at line ends before decoding, so that a character split between two packets
+//! stays intact. Lines and messages have a maximum size; invalid UTF-8 is an error and not
+//! replaced.
 
-/// The longest line, and the longest message of many lines.
+/// Maximum length of a line, and of a multi-line message.
 const LONGEST: usize = 4 * 1024 * 1024;
 
-/// How messages are set apart.
+/// How messages are delimited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Framing {
     /// Server-sent events.
     Events,
-    /// One value a line.
+    /// One value per line.
     Lines,
 }
 
@@ -21,11 +21,11 @@ pub(super) enum Framing {
 pub(super) struct Frame {
     /// The name of the event, if it has one.
     pub(super) event: String,
-    /// What it carries.
+    /// Its data.
     pub(super) data: String,
 }
 
-/// What is wrong with the bytes.
+/// An error in the byte stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Misframed {
     /// A line or a message is too long.
@@ -34,7 +34,7 @@ pub(super) enum Misframed {
     NoText,
 }
 
-/// Takes bytes as they come and gives messages as they are complete.
+/// Accepts bytes as they arrive and returns complete messages.
 #[derive(Debug)]
 pub(super) struct Framer {
     framing: Framing,
@@ -57,7 +57,7 @@ impl Framer {
         }
     }
 
-    /// More bytes; the messages that they complete.
+    /// Adds bytes; returns the messages that they complete.
     pub(super) fn push(&mut self, bytes: &[u8]) -> Result<Vec<Frame>, Misframed> {
         let mut frames = Vec::new();
         let mut rest = bytes;
@@ -81,7 +81,7 @@ impl Framer {
         Ok(frames)
     }
 
-    /// What was left when the bytes ended: a message that lacks only its end.
+    /// The remaining message when the stream ended without a delimiter.
     pub(super) fn rest(&mut self) -> Result<Option<Frame>, Misframed> {
         let line = if self.line.is_empty() { None } else { self.end_of_line()? };
         Ok(line.or_else(|| self.take()))
@@ -124,7 +124,7 @@ impl Framer {
                 self.frame.data.push_str(value);
                 self.has_data = true;
             }
-            // A comment has no name; ids and waits mean nothing to us.
+            // Comments, ids and retry delays are ignored.
             _ => {}
         }
         Ok(None)
@@ -152,7 +152,8 @@ mod tests {
 
     #[test]
     fn cut_anywhere_the_events_are_the_same() {
-        let text = "\u{feff}: hello\r\n\r\nevent: a\r\ndata: {\"x\":\"é😀\"}\r\n\r\nid: 7\nretry: 5\ndata:1\ndata\ndata: 2\n\n\rdata: cr\r\revent: empty\n\ndata: last";
+        let text = "\u{feff}: hello\r\n\r\nevent: a\r\ndata: {\"x\":\"é😀\"}\r\n\r\nid: 7\nretry: \
+            5\ndata:1\ndata\ndata: 2\n\n\rdata: cr\r\revent: empty\n\ndata: last";
         let wanted = [("a", "{\"x\":\"é😀\"}"), ("", "1\n\n2"), ("", "cr"), ("", "last")];
         let wanted: Vec<_> = wanted.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect();
         for step in 1..text.len() {

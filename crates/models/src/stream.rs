@@ -1,8 +1,8 @@
-//! An answer as it arrives.
+//! Streamed replies.
 //!
-//! The request lives inside the stream and nowhere else: whoever drops the stream ends the request,
-//! and no task is left behind. Events only ever add to what was heard; the last one carries the
-//! whole answer, or there is an error instead.
+//! The request is part of the stream: dropping the stream cancels the request, and no task is left
+//! behind. Events only add to what was sent before; the last one carries the complete reply, or
+//! there is an error instead.
 
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,34 +15,34 @@ use tokio::sync::mpsc;
 use super::ModelError;
 use super::chat::{Answer, ToolCall, Usage};
 
-/// Events that wait for a slow listener before the server has to.
+/// Capacity of the channel: a slow listener then slows down the server.
 const WAITING: usize = 64;
 
 /// A part of an answer.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Event {
-    /// More words.
+    /// More text.
     TextDelta(String),
     /// More of a call: its name and id come with the first part, its arguments as raw text.
     ToolCallDelta {
-        /// Which of the calls.
+        /// The index of the call.
         index: usize,
-        /// Its id, when this part names it.
+        /// Its id, if this part contains it.
         id: Option<String>,
-        /// Its tool, when this part names it.
+        /// Its tool, if this part contains it.
         name: Option<String>,
-        /// More of the arguments.
+        /// More of the arguments, as raw text.
         arguments: String,
     },
-    /// A call is whole. Calls that a small model wrote into its text appear only here.
+    /// A call is complete. Calls that a small model wrote into its text appear only here.
     ToolCallDone(ToolCall),
-    /// Tokens so far.
+    /// Token counts so far.
     Usage(Usage),
-    /// The whole answer; nothing comes after it.
+    /// The complete reply; it is the last event.
     Done(Box<Answer>),
 }
 
-/// Where a model tells what it has so far.
+/// The sender of a reply's events.
 #[derive(Debug)]
 pub struct Listener {
     sender: mpsc::Sender<Event>,
@@ -50,20 +50,20 @@ pub struct Listener {
 }
 
 impl Listener {
-    /// Passes an event on, at the pace of whoever listens.
+    /// Sends an event; waits if the listener is slow.
     pub async fn tell(&self, event: Event) {
         self.heard.store(true, Ordering::Relaxed);
-        // Nobody listens any more: then the stream is gone, and this future with it.
+        // The receiver is gone: then the stream was dropped, and this future with it.
         let _gone = self.sender.send(event).await;
     }
 
-    /// Has anything been told? Then it is too late for a second attempt.
+    /// Whether an event was sent. Then a retry is no longer possible.
     #[must_use]
     pub fn has_heard(&self) -> bool {
         self.heard.load(Ordering::Relaxed)
     }
 
-    /// Tells a whole answer at once, for models that have no parts.
+    /// Sends a complete reply at once, for models without streaming.
     pub async fn whole(&self, answer: &Answer) {
         if !answer.text.is_empty() {
             self.tell(Event::TextDelta(answer.text.clone())).await;
@@ -83,7 +83,7 @@ pub struct Events<'a> {
 }
 
 impl<'a> Events<'a> {
-    /// The events that `work` tells, and its result as the last.
+    /// The events that `work` sends, followed by its result.
     pub(super) fn new<W>(work: W) -> Self
     where
         W: FnOnce(Listener) -> BoxFuture<'a, Result<Answer, ModelError>>,
@@ -93,7 +93,7 @@ impl<'a> Events<'a> {
         Self { work: Some(work(listener)), receiver, last: None }
     }
 
-    /// The next event; nothing after the last.
+    /// The next event; none after the last.
     pub async fn next(&mut self) -> Option<Result<Event, ModelError>> {
         futures_util::StreamExt::next(self).await
     }
@@ -118,7 +118,7 @@ impl Stream for Events<'_> {
         }
         match this.receiver.poll_recv(context) {
             Poll::Ready(Some(event)) => Poll::Ready(Some(Ok(event))),
-            // The sender went with the work, so that everything has been heard.
+            // The sender is dropped with the work, so all events have been received.
             Poll::Ready(None) => Poll::Ready(this.last.take()),
             Poll::Pending => Poll::Pending,
         }

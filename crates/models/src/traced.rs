@@ -1,6 +1,5 @@
-//! One span for each call of a model, in the words of the GenAI semantic conventions: who was
-//! asked, how long it took, tokens, cost, how it ended. What was asked and what was answered are in
-//! none of its fields.
+//! One span for each model call, following the GenAI semantic conventions: model, duration, tokens,
+//! cost, outcome. No field contains the request or the reply.
 
 use steward_domain::{Coded, ErrorClass};
 use tracing::field::{Empty, display};
@@ -9,7 +8,7 @@ use tracing::{Instrument as _, Span, info_span};
 use super::ModelError;
 use super::chat::{Answer, Chat};
 
-/// Makes the call inside of its span. A call that is given up closes its span without an outcome.
+/// Makes the call inside its span. A cancelled call closes its span without an outcome.
 pub(super) async fn traced(
     provider: &str,
     model: &str,
@@ -46,7 +45,7 @@ fn record(span: &Span, result: &Result<Answer, ModelError>) {
             if is_name(&answer.model) {
                 span.record("gen_ai.response.model", display(&answer.model));
             }
-            // Nothing at all means that the server does not count.
+            // Zero means that the server reports no counts.
             if answer.usage.input + answer.usage.output > 0 {
                 span.record("gen_ai.usage.input_tokens", answer.usage.input);
                 span.record("gen_ai.usage.output_tokens", answer.usage.output);
@@ -70,7 +69,7 @@ fn record(span: &Span, result: &Result<Answer, ModelError>) {
     }
 }
 
-/// A server may say anything where its model's name should be; only a name is passed on.
+/// Whether a text looks like a model name: a server may send anything in that field.
 fn is_name(text: &str) -> bool {
     let word = |c: char| c.is_ascii_alphanumeric() || "-_.:/@".contains(c);
     (1..=128).contains(&text.len()) && text.chars().all(word)

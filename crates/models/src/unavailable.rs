@@ -1,11 +1,11 @@
-//! A model that cannot be used: its key is missing. Using it says so; nothing else is stopped by
-//! it.
+//! A model that cannot be used because its key is missing. Only its use fails; other models are not
+//! affected.
 
 use async_trait::async_trait;
 
 use super::{Answer, Chat, Listener, Model, ModelError, Reply, Request};
 
-/// Answers every question with the reason why it cannot be used.
+/// Fails every request with the reason why it cannot be used.
 #[derive(Debug, Clone)]
 pub(super) struct Unavailable {
     pub(super) name: String,

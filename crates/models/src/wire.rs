@@ -1,8 +1,7 @@
-//! What a provider's protocol is to the client: how a question is written, and how an answer is
-//! read, whole or in parts.
+//! The interface of a provider's protocol: how a request is written, and how a reply is read,
+//! complete or streamed.
 //!
-//! Both ways of reading fill the same [`Assembly`], and only an assembly that saw its end becomes
-//! an answer.
+//! Both ways of reading fill the same [`Assembly`], and only a complete assembly becomes a reply.
 
 use reqwest::Url;
 use serde_json::Value;
@@ -15,7 +14,7 @@ use super::sse::{Frame, Framing};
 use super::stream::Event;
 use super::{ModelError, Secret};
 
-/// A question with all that the settings say about it.
+/// A request with the settings that apply to it.
 #[derive(Debug)]
 pub(super) struct Ask<'a> {
     pub(super) chat: &'a Chat,
@@ -28,16 +27,22 @@ pub(super) struct Ask<'a> {
 }
 
 impl Ask<'_> {
-    /// The temperature, unless it is not wanted. Through text, so that 0.1 stays 0.1.
+    /// The temperature, unless the server rejects it. Converted through text, so that 0.1 stays
+    /// 0.1.
     pub(super) fn temperature(&self) -> Option<f64> {
         self.temperature.filter(|_| !self.form.no_temperature)?.to_string().parse().ok()
+    }
+
+    /// The share of likely words. Through text, for the same reason.
+    pub(super) fn top_p(&self) -> Option<f64> {
+        self.chat.top_p?.to_string().parse().ok()
     }
 }
 
 /// Why a part could not be read.
 #[derive(Debug)]
 pub(super) enum Fault {
-    /// It is not what the protocol says.
+    /// It violates the protocol.
     Garbled(String),
     /// The server reports an error of this status.
     Said(u16, String),
@@ -45,31 +50,35 @@ pub(super) enum Fault {
 
 /// A protocol.
 pub(super) trait Wire: Send + Sync {
-    /// Whose protocol it is, in the words of the GenAI semantic conventions where they have one.
+    /// The provider's name, from the GenAI semantic conventions where they have one.
     fn provider(&self) -> &'static str;
-    /// From the address in the settings to the one that is asked.
+    /// Turns the address of the settings into that of the endpoint.
     fn locate(&self, base: &mut Url, model: &str, streamed: bool);
-    /// The header for the key: its name and what stands before the key.
+    /// The header for the key: its name and the prefix of the value.
     fn key_header(&self) -> (&'static str, &'static str) {
         ("authorization", "Bearer ")
     }
-    /// Headers beside the key.
+    /// Additional headers.
     fn headers(&self) -> &'static [(&'static str, &'static str)] {
         &[]
     }
+    /// Whether a question may carry a seed.
+    fn takes_seed(&self) -> bool {
+        true
+    }
     /// The question.
     fn body(&self, ask: &Ask<'_>) -> Value;
-    /// Reads a whole answer.
+    /// Reads a complete reply.
     fn whole(&self, body: &Value, into: &mut Assembly) -> Result<(), Fault>;
     /// Reads one message of a stream.
     fn frame(&self, frame: &Frame, into: &mut Assembly) -> Result<(), Fault>;
-    /// How the messages of a stream are set apart.
+    /// How the messages of a stream are delimited.
     fn framing(&self) -> Framing {
         Framing::Events
     }
 }
 
-/// A call of which parts have arrived.
+/// A partial tool call.
 #[derive(Debug, Default)]
 struct Partial {
     key: String,
@@ -79,7 +88,7 @@ struct Partial {
     signature: Option<String>,
 }
 
-/// An answer that is being put together.
+/// A partial reply.
 #[derive(Debug, Default)]
 pub(super) struct Assembly {
     text: String,
@@ -88,16 +97,16 @@ pub(super) struct Assembly {
     pub(super) finish: Option<Finish>,
     pub(super) refusal: Option<String>,
     pub(super) model: Option<String>,
-    /// The server has said that this was all.
+    /// Whether the server has marked the end.
     pub(super) ended: bool,
-    /// The call whose arguments are the words of the answer, where a protocol has no other way to
-    /// ask for a form.
+    /// The call whose arguments are the reply, if the protocol has no other way to request a
+    /// schema.
     pub(super) reply_key: Option<String>,
     events: Vec<Event>,
 }
 
 impl Assembly {
-    /// More words.
+    /// Adds text.
     pub(super) fn text(&mut self, text: &str) {
         if !text.is_empty() {
             self.text.push_str(text);
@@ -105,10 +114,10 @@ impl Assembly {
         }
     }
 
-    /// More of the call that the server means by `key`.
+    /// Adds to the call that the server identifies by `key`.
     pub(super) fn call(&mut self, key: &str, id: Option<&str>, name: Option<&str>, arguments: &str) {
         let (id, name) = (id.filter(|id| !id.is_empty()), name.filter(|name| !name.is_empty()));
-        // Some servers count every call as the first and tell them apart by their ids alone.
+        // Some servers give every call index 0 and distinguish them only by their ids.
         let same = |call: &Partial| id.is_none_or(|id| call.id.is_empty() || call.id == id);
         let place = self
             .calls
@@ -135,31 +144,31 @@ impl Assembly {
         });
     }
 
-    /// The whole arguments, from a server that says them again at the end.
+    /// Sets the complete arguments, for a server that repeats them at the end.
     pub(super) fn arguments(&mut self, key: &str, arguments: &str) {
         if let Some(call) = self.calls.iter_mut().rfind(|call| call.key == key) {
             arguments.clone_into(&mut call.arguments);
         }
     }
 
-    /// What the provider wants to see again with this call.
+    /// Stores opaque data that the provider expects back with this call.
     pub(super) fn sign(&mut self, key: &str, signature: Option<&str>) {
         if let Some(call) = self.calls.iter_mut().rfind(|call| call.key == key) {
             call.signature = signature.map(str::to_owned);
         }
     }
 
-    /// Calls so far: a key for the next, where the server gives none.
+    /// Number of calls so far: the key of the next one if the server sends none.
     pub(super) fn count(&self) -> usize {
         self.calls.len()
     }
 
-    /// What listeners have not heard yet.
+    /// The events that were not sent yet.
     pub(super) fn events(&mut self) -> Vec<Event> {
         std::mem::take(&mut self.events)
     }
 
-    /// The answer, if it is one.
+    /// The reply, if it is valid.
     pub(super) fn conclude(self, chat: &Chat, max_tokens: u32, model: &str) -> Result<Answer, ModelError> {
         if let Some(detail) = self.refusal {
             return Err(ModelError::Declined { detail });
@@ -189,7 +198,7 @@ impl Assembly {
     }
 }
 
-/// Calls with ids that are unique in the answer: a result must find its call. Ids of our own are
+/// Calls with ids that are unique in the reply, so that results can be matched. Generated ids are
 /// unique in the conversation.
 fn finished(partial: Vec<Partial>, turns: usize) -> Vec<ToolCall> {
     let mut calls: Vec<ToolCall> = Vec::new();
@@ -202,7 +211,7 @@ fn finished(partial: Vec<Partial>, turns: usize) -> Vec<ToolCall> {
     calls
 }
 
-/// The id of a call to which the server gave none: after so many turns, in this place.
+/// The id of a call without one: from the number of messages and the position.
 pub(super) fn own_id(turns: usize, place: usize) -> String {
     format!("call_{turns}_{}", place + 1)
 }
@@ -229,7 +238,7 @@ pub(super) fn set(body: &mut Value, name: &str, value: impl Into<Value>) {
     }
 }
 
-/// Puts `tail` behind the path of an address, unless it stands there already.
+/// Appends `tail` to the path of an address, unless it is already there.
 pub(super) fn extend(base: &mut Url, tail: &str) {
     let path = base.path().trim_end_matches('/');
     let path = format!("{}/{tail}", path.strip_suffix(&format!("/{tail}")).unwrap_or(path));

@@ -1,4 +1,4 @@
-//! What there is, and who may see which of it.
+//! The schema of a source, and the access rights of a caller to it.
 
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,13 +9,12 @@ use steward_domain::{AnalysisTimeout, RowLimit};
 pub struct Column {
     /// Its name.
     pub name: String,
-    /// Which of the blocked patterns its values look like, whatever its name; the profiler finds
-    /// out.
+    /// The blocked pattern that its values match, whatever its name; set by the profiler.
     pub looks_like: Option<String>,
 }
 
 impl Column {
-    /// A column whose values look like nothing in particular.
+    /// A column whose values match no blocked pattern.
     pub fn plain(name: impl Into<String>) -> Self {
         Self { name: name.into(), looks_like: None }
     }
@@ -26,13 +25,13 @@ impl Column {
 pub struct Table {
     /// Its name in the catalogue, which grants use: `sales`, or `hr.people`.
     pub name: String,
-    /// Where it stands in its database, from the outermost part: `["hr", "people"]`. Empty means
-    /// the name alone.
+    /// Its path in the database, from the outermost part: `["hr", "people"]`. Empty means the name
+    /// alone.
     pub path: Vec<String>,
     /// Its columns.
     pub columns: Vec<Column>,
-    /// Whether another table has the same name in other letters (`"Sales"` beside `sales`): then a
-    /// grant counts only for the table that it names exactly. [`Schema::new`] finds out.
+    /// Whether another table has the same name in other letter case (`"Sales"` beside `sales`).
+    /// Then a grant applies only to the table with exactly that name. [`Schema::new`] sets it.
     pub has_twin: bool,
 }
 
@@ -51,33 +50,33 @@ impl Schema {
 /// All tables that a request names.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Schema {
-    /// By whatever order the catalogue found them.
+    /// In the order in which the catalogue found them.
     pub tables: Vec<Table>,
 }
 
 impl Table {
-    /// Where it stands, down to its name.
+    /// Its full path including the name.
     pub(crate) fn full_path(&self) -> Vec<String> {
         if self.path.is_empty() { vec![self.name.clone()] } else { self.path.clone() }
     }
 }
 
-/// What one caller may read.
+/// The access rights of one caller.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Access {
-    /// The tables, each with its columns; no columns named means all of them. No tables named means
-    /// all of them.
+    /// The granted tables, each with its columns; no columns means all columns. No tables means all
+    /// tables.
     pub tables: BTreeMap<String, BTreeSet<String>>,
-    /// The only columns that may be read, in whatever table; none named means no such limit (S3's
-    /// `allowed_columns`).
+    /// The only columns that may be read, in any table; empty means no such limit
+    /// (`allowed_columns`).
     pub allowed_columns: BTreeSet<String>,
-    /// Columns whose name or values look like this are not read (S3's `blocked_patterns`).
+    /// Columns whose name or values match one of these are not read (`blocked_patterns`).
     pub blocked_patterns: Vec<String>,
-    /// What holds for the rows of the tables.
+    /// Row-level rules of the tables.
     pub rows: RowRules,
 }
 
-/// What holds for the rows of the tables that a caller may read, and what is known of the caller.
+/// Row-level rules of the tables that a caller may read, and the caller's attributes.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RowRules {
     /// By the table's name.
@@ -86,28 +85,28 @@ pub struct RowRules {
     pub attributes: BTreeMap<String, String>,
 }
 
-/// What holds for the rows of a table, beside which of its columns may be read.
+/// The row-level rules of a table, in addition to its column grants.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct TableRules {
-    /// Which rows there are for the caller: a condition over the table's columns and `caller.NAME`.
-    /// Nothing means all.
+    /// The rows that the caller may read: a condition over the table's columns and `caller.NAME`.
+    /// None means all rows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rows: Option<String>,
-    /// Columns of which only a part is shown. A mask lets a column be read that a blocked pattern
+    /// Masked columns, of which only a part is shown. A mask allows a column that a blocked pattern
     /// would refuse.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub masks: BTreeMap<String, Mask>,
-    /// Only groups of at least so many rows are shown, and no single row.
+    /// Only groups of at least this many rows are shown, and no single row.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub smallest_group: Option<u32>,
 }
 
-/// What is shown of a masked column.
+/// The part of a masked column that is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mask {
-    /// Nothing: every value is empty.
+    /// Nothing: every value is null.
     Empty,
     /// The first letter.
     FirstLetter,
@@ -116,7 +115,7 @@ pub enum Mask {
 }
 
 impl TableRules {
-    /// What holds for a caller of two roles: they may see what either lets them see.
+    /// The combined rules of a caller with two roles: the union of what each role allows.
     #[must_use]
     pub fn either(mut self, other: &Self) -> Self {
         self.rows = match (self.rows, &other.rows) {
@@ -133,19 +132,19 @@ impl TableRules {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Verdict {
     Allowed,
-    /// As if it were not there.
+    /// Treated as if it did not exist.
     Hidden,
-    /// There, but of a kind that is blocked.
+    /// Granted, but it matches a blocked pattern.
     Blocked(String),
 }
 
 impl Access {
-    /// Whether this column may be read: granted, listed, and not of a blocked kind.
+    /// Whether this column may be read: granted, listed, and not blocked.
     pub fn allows(&self, table: &Table, column: &Column) -> bool {
         self.sees_table(table) && self.verdict(table, column) == Verdict::Allowed
     }
 
-    /// The rule that blocks a column which is granted otherwise.
+    /// The pattern that blocks an otherwise granted column.
     pub fn blocking_rule(&self, table: &Table, column: &Column) -> Option<String> {
         match self.verdict(table, column) {
             Verdict::Blocked(pattern) if self.sees_table(table) => Some(pattern),
@@ -153,27 +152,27 @@ impl Access {
         }
     }
 
-    /// Whether this column is granted and listed; it may still be of a blocked kind.
+    /// Whether this column is granted and listed; it may still be blocked.
     pub fn grants(&self, table: &Table, column: &Column) -> bool {
         self.sees_table(table) && self.verdict(table, column) != Verdict::Hidden
     }
 
-    /// What holds for the rows of a table.
+    /// The row-level rules of a table.
     pub(crate) fn rules_of(&self, table: &Table) -> Option<&TableRules> {
-        // A rule for another spelling holds as well: what it takes away is better gone than shown.
+        // A rule for another spelling of the name applies as well: it is safer to hide too much.
         let tables = &self.rows.tables;
         let other = || tables.iter().find(|(name, _)| name.to_lowercase() == table.name.to_lowercase());
         tables.get(&table.name).or_else(|| other().map(|(_, rules)| rules))
     }
 
-    /// Whether the caller sees less of this table's rows than there is: then nothing that was found
-    /// out over all of its rows is for them.
+    /// Whether the caller sees only part of this table's rows. Then statistics over all of its rows
+    /// must not be shown to them.
     #[must_use]
     pub fn is_ruled(&self, table: &Table) -> bool {
         self.rules_of(table).is_some()
     }
 
-    /// How a column is masked.
+    /// The mask of a column.
     pub(crate) fn mask_of(&self, table: &Table, column: &Column) -> Option<Mask> {
         let masks = &self.rules_of(table)?.masks;
         masks.iter().find(|(name, _)| name.eq_ignore_ascii_case(&column.name)).map(|(_, mask)| *mask)
@@ -218,9 +217,9 @@ impl Access {
     }
 }
 
-/// Whether a column's name says that it holds such a thing: `customer_email`, `EmailAddress`,
-/// `home-phone` for `email` and `phone`. The words of the pattern must stand in the name in a row;
-/// a word may have more to it at either end.
+/// Whether a column's name matches a pattern: `customer_email`, `EmailAddress`, `home-phone` for
+/// `email` and `phone`. The words of the pattern must occur in the name in sequence; a word of the
+/// name may be longer at either end.
 fn name_matches(name: &str, pattern: &str) -> bool {
     let (name, pattern) = (words(name), words(pattern));
     let fits =
@@ -231,8 +230,8 @@ fn name_matches(name: &str, pattern: &str) -> bool {
                 .any(|long| name.windows(long).any(|window| window.concat() == pattern.concat())))
 }
 
-/// The words of a name in lower case: split at anything that is no letter or digit, and where a
-/// capital follows a small letter.
+/// The words of a name in lower case: split at any character that is not a letter or digit, and
+/// between a lower-case and an upper-case letter.
 fn words(name: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut before = ' ';
@@ -251,12 +250,12 @@ fn words(name: &str) -> Vec<String> {
     words
 }
 
-/// How much one statement may take.
+/// The limits of one statement.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Limits {
-    /// Rows it may return.
+    /// Maximum number of rows.
     pub rows: RowLimit,
-    /// Seconds it may run.
+    /// Time limit in seconds.
     pub timeout: AnalysisTimeout,
 }
 

@@ -1,11 +1,11 @@
-//! Which calls of tools are made: who asks, with what, and where each argument came from.
+//! Admission of tool calls, by caller, tool, arguments and provenance.
 //!
 //! Invariants
-//! - [`AdmittedCall`] can be made by [`Proposal::decide`] only, and every tool takes nothing else.
-//! - An approval counts for one digest: the tool in its version with exactly these arguments.
-//!   Another argument is another digest, and so is a definition that was accepted anew.
-//! - A caller without the grant learns nothing: the refusal of a tool that is switched off and of
-//!   one that is not granted read the same to whoever is no administrator.
+//! - Only [`Proposal::decide`] creates an [`AdmittedCall`], and tools accept nothing else.
+//! - An approval is valid for one digest: this version of the tool with exactly these arguments.
+//!   Changed arguments or a newly accepted definition give another digest.
+//! - A caller without the grant learns nothing: for a caller who is not an administrator, the
+//!   refusals of a disabled tool and of a tool that is not granted are the same.
 
 use crate::access::RowRules;
 use crate::effect::{Effect, effect_of};
@@ -16,31 +16,31 @@ use steward_domain::{
     ServerName, Sha256Hex, ToolDefinition, ToolName, UserId,
 };
 
-/// Who asks, and what they hold.
+/// The caller and their grants.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Caller {
-    /// For whom the call is made.
+    /// The user on whose behalf the call is made.
     pub user: UserId,
-    /// What they hold. Nothing named means: everything (one person on their own machine).
+    /// Their permissions. None means all (a single user on their own machine).
     pub permissions: Option<BTreeSet<Label>>,
-    /// The only tools they may call, as names or `prefix.*`. Nothing named means: every tool that
-    /// the permissions allow.
+    /// The only tools they may call, as names or `prefix.*`. None means every tool that the
+    /// permissions allow.
     pub tools: Option<BTreeSet<String>>,
-    /// The only domains whose data they may ask about. Nothing named means: every domain.
+    /// The only domains whose data they may query. None means every domain.
     pub domains: Option<BTreeSet<String>>,
     /// The only tables of the domains' data that they may read, each with its columns; no columns
-    /// means all of them. Empty means: every table.
+    /// means all columns. Empty means every table.
     pub tables: BTreeMap<String, BTreeSet<String>>,
-    /// What holds for the rows of those tables.
+    /// Row-level rules of those tables.
     pub rows: RowRules,
-    /// Whether refusals may say what exists.
+    /// Whether refusals may reveal what exists.
     pub administrator: bool,
-    /// The id of the key that they came with.
+    /// The id of the API key that they authenticated with.
     pub key: Option<Label>,
 }
 
 impl Caller {
-    /// The owner of the machine: everything is theirs.
+    /// The owner of the machine, who may do everything.
     #[must_use]
     pub fn owner(user: UserId) -> Self {
         Self {
@@ -55,7 +55,7 @@ impl Caller {
         }
     }
 
-    /// The version of what they hold: a digest over all of it, the same wherever the same is held.
+    /// The version of their grants: a digest over all of them. Equal grants have equal versions.
     #[must_use]
     pub fn grants_version(&self) -> Sha256Hex {
         let mut hasher = Sha256::new();
@@ -85,19 +85,19 @@ impl Caller {
         hex(hasher)
     }
 
-    /// For whom something is done, in the journal's words.
+    /// The caller as the journal records them.
     #[must_use]
     pub fn on_behalf(&self) -> OnBehalf {
         OnBehalf { user: self.user.clone(), key: self.key.clone(), grants: Some(self.grants_version()) }
     }
 
-    /// Whether the caller may know of a tool with these needs at all.
+    /// Whether the caller may know that a tool with these permissions exists.
     #[must_use]
     pub fn sees(&self, tool: &ToolName, needs: &[Label]) -> bool {
         self.lists(tool) && self.missing(needs).is_empty()
     }
 
-    /// Whether the caller may ask about the data of a domain.
+    /// Whether the caller may query the data of a domain.
     #[must_use]
     pub fn asks(&self, domain: &str) -> bool {
         self.domains.as_ref().is_none_or(|names| names.contains(domain))
@@ -115,7 +115,7 @@ impl Caller {
     }
 }
 
-/// `sales.*` fits `sales.top`; any other pattern fits itself.
+/// `sales.*` matches `sales.top`; any other pattern matches only itself.
 fn fits(pattern: &str, name: &str) -> bool {
     match pattern.strip_suffix('*') {
         Some(prefix) => name.starts_with(prefix),
@@ -123,85 +123,85 @@ fn fits(pattern: &str, name: &str) -> bool {
     }
 }
 
-/// What the operator has laid down for a tool.
+/// The operator's settings for a tool.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Rules {
-    /// Why it may not be called at all: switched off, its category switched off.
+    /// Why it may not be called: disabled, or its category is disabled.
     pub off: Option<String>,
-    /// What a caller must hold.
+    /// Permissions that a caller needs.
     pub permissions: Vec<Label>,
-    /// When a person is asked.
+    /// When a call needs approval.
     pub approval: ApprovalMode,
-    /// What a repeated call does.
+    /// The effect of a repeated call.
     pub idempotency: Idempotency,
 }
 
-/// That a person agreed to exactly one call.
+/// A person's approval of exactly one call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Approval {
-    /// What was shown to them.
+    /// The digest of the call that was shown to them.
     pub digest: Sha256Hex,
-    /// Who agreed.
+    /// The person who approved.
     pub by: Label,
-    /// The gate that was decided; the call that it releases uses it up. Nothing when the person was
+    /// The gate that was decided; the call that it releases consumes it. None if the person was
     /// asked while the call was being made.
     pub gate: Option<Gate>,
 }
 
-/// A call that somebody wants made.
+/// A proposed call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Proposal {
     /// The call's id and idempotency key.
     pub call: CallId,
-    /// Which tool.
+    /// The tool.
     pub tool: ToolName,
-    /// In which version.
+    /// Its version.
     pub version: SemanticVersion,
-    /// On which server; nothing for what is built in.
+    /// The server; none for built-in tools.
     pub server: Option<ServerName>,
-    /// The fingerprint of the definition that was accepted: what the tool says of itself and takes.
+    /// The fingerprint of the accepted definition: its description and schema.
     pub accepted: Sha256Hex,
-    /// What it does to the world.
+    /// The effect of the call.
     pub effect: Effect,
-    /// With what.
+    /// The arguments.
     pub arguments: JsonObject,
-    /// Where each argument came from; what is not named came from `default_provenance`.
+    /// The provenance of each argument; arguments that are absent have `default_provenance`.
     pub provenance: BTreeMap<String, Provenance>,
-    /// Where arguments came from that are not named, and the call itself: all that can be judged of
-    /// one without arguments.
+    /// The provenance of the call itself and of arguments that are absent from `provenance`. For a
+    /// call without arguments, this is all that can be judged.
     pub default_provenance: Provenance,
-    /// What a person agreed to before.
+    /// An earlier approval.
     pub approval: Option<Approval>,
 }
 
-/// What comes of a proposal.
+/// The decision on a proposal.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Decision {
-    /// It may be made.
+    /// The call may be made.
     Allow(AdmittedCall),
-    /// A person decides, over exactly this digest.
+    /// A person must approve exactly this digest.
     Ask {
-        /// What they agree to.
+        /// The digest to approve.
         digest: Sha256Hex,
-        /// Why they are asked.
+        /// Why approval is needed.
         reason: String,
     },
-    /// It is not made.
+    /// The call is denied.
     Deny(Refusal),
 }
 
-/// Why a call is not made. Which rule it was is for the journal; `told` is for the caller.
+/// Why a call is denied. The rule is for the journal; `told` is shown to the caller.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
     /// The rule: `grant`, `permission`, `off`, `approval`.
     pub rule: &'static str,
-    /// What the caller is told.
+    /// The message for the caller.
     pub told: String,
-    /// What an administrator reads.
+    /// The message for an administrator.
     pub detail: String,
 }
 
-/// A call that policy let through. What it holds cannot be changed any more.
+/// A call that policy admitted. It is immutable.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AdmittedCall {
     call: CallId,
@@ -218,22 +218,22 @@ impl AdmittedCall {
     pub fn call(&self) -> CallId {
         self.call
     }
-    /// Which tool.
+    /// The tool.
     #[must_use]
     pub fn tool(&self) -> &ToolName {
         &self.tool
     }
-    /// On which server.
+    /// The server.
     #[must_use]
     pub fn server(&self) -> Option<&ServerName> {
         self.server.as_ref()
     }
-    /// With what.
+    /// The arguments.
     #[must_use]
     pub fn arguments(&self) -> &JsonObject {
         &self.arguments
     }
-    /// For whom.
+    /// The user on whose behalf it is made.
     #[must_use]
     pub fn caller(&self) -> &Caller {
         &self.caller
@@ -246,7 +246,8 @@ impl AdmittedCall {
 }
 
 impl Proposal {
-    /// A call of this tool as it was accepted, with arguments that the person wrote, not approved.
+    /// A call of the accepted definition of this tool, with arguments that the user wrote, not
+    /// approved.
     #[must_use]
     pub fn new(call: CallId, definition: &ToolDefinition, arguments: JsonObject) -> Self {
         Self {
@@ -279,7 +280,7 @@ impl Proposal {
         hex(hasher)
     }
 
-    /// Where this argument came from.
+    /// The provenance of this argument.
     #[must_use]
     pub fn origin_of(&self, argument: &str) -> Provenance {
         self.provenance.get(argument).copied().unwrap_or(self.default_provenance)
@@ -328,9 +329,9 @@ impl Proposal {
         Some(Refusal { rule, told, detail })
     }
 
-    /// Why a person is asked, if one is: by what the call does, then by the tool's mode. Who wrote
-    /// the arguments counts only for what changes something; what destroys always asks, and a read
-    /// does not.
+    /// Why approval is needed, if it is: first by the effect of the call, then by the tool's
+    /// approval mode. Provenance matters only for calls that change something: destructive calls
+    /// always need approval, reads never do.
     fn question(&self, rules: &Rules) -> Option<String> {
         match (rules.approval, self.effect) {
             (ApprovalMode::Never, _) => None,
@@ -356,7 +357,8 @@ impl Proposal {
     }
 }
 
-/// What a tool says of itself and takes. A server that changes any of it changes every digest.
+/// The fingerprint of a tool's description and schema. If a server changes either, every digest
+/// changes.
 fn fingerprint(definition: &ToolDefinition) -> Sha256Hex {
     let mut text = String::new();
     for part in [&definition.parameter_schema, &definition.return_schema, &definition.metadata] {
@@ -374,8 +376,7 @@ fn hex(hasher: Sha256) -> Sha256Hex {
     hex.parse().unwrap_or_else(|_| zero_digest())
 }
 
-/// Writes a value with the keys of every object in order, so that the same arguments give the same
-/// text.
+/// Writes a value with sorted object keys, so that equal arguments give the same text.
 fn write_sorted(value: &serde_json::Value, out: &mut String) {
     match value {
         serde_json::Value::Object(map) => {
@@ -405,7 +406,7 @@ fn write_sorted(value: &serde_json::Value, out: &mut String) {
     }
 }
 
-/// Hexadecimal of 32 bytes always parses; this stands for the branch that cannot be.
+/// The hexadecimal form of 32 bytes always parses; this value is for the unreachable branch.
 #[allow(clippy::unwrap_used, reason = "64 zeros are a digest")]
 fn zero_digest() -> Sha256Hex {
     "0".repeat(64).parse().unwrap()

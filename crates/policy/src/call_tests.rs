@@ -69,7 +69,8 @@ fn an_untrusted_argument_is_asked_about() {
         told(&tainted.clone().decide(&owner(), &rules)),
         "ask: id of crm.delete came from data, not from a person"
     );
-    // What is not named takes the default, so forgetting to label a value does not make it trusted.
+    // Unlabelled arguments take the default, so that forgetting a label does not make a value
+    // trusted.
     let unlabelled = Proposal { default_provenance: Provenance::Untrusted, ..proposal(json!({"id": 7})) };
     assert!(matches!(unlabelled.decide(&owner(), &rules), Decision::Ask { .. }));
 }
@@ -86,13 +87,13 @@ fn a_read_does_not_ask_and_what_destroys_does_whoever_wrote_the_arguments() {
     for provenance in [Provenance::Operator, Provenance::User, Provenance::Untrusted] {
         check(WhenUntrusted, Effect::Read, provenance, "allowed");
         check(WhenUntrusted, Effect::Destroy, provenance, "asks");
-        // The operator's own word for this tool counts both ways.
+        // The operator's setting for this tool takes precedence in both directions.
         for effect in [Effect::Read, Effect::Change, Effect::Destroy] {
             check(Always, effect, provenance, "asks");
             check(Never, effect, provenance, "allowed");
         }
     }
-    // A call without arguments is judged by who decided on it.
+    // A call without arguments is judged by the provenance of the call.
     for (provenance, expected) in [(Provenance::User, "allowed"), (Provenance::Untrusted, "asks")] {
         let bare = Proposal { effect: Effect::Change, default_provenance: provenance, ..proposal(json!({})) };
         let rules = Rules { approval: WhenUntrusted, ..Rules::default() };

@@ -1,15 +1,14 @@
-//! What a call does to the world, and so whether a person is asked: the one place where that is
-//! derived.
+//! The effect of a call: read, change or destroy. This is the only place where it is derived.
 //!
 //! In this order:
-//! 1. what the definition says: `effect` in its metadata (our own tools), `read_only` (a server's
+//! 1. the definition: `effect` in its metadata (our own tools), `read_only` (a server's
 //!    `readOnlyHint`), and `destructive` (a server's `destructiveHint`);
-//! 2. a text that is carried out, such as SQL or a command: it does what it says, and what cannot
-//!    be read may destroy;
-//! 3. the tool's name, last: where the server says nothing, `delete_task` destroys and `list_tasks`
+//! 2. a text that is executed, such as SQL or a command: its own effect; a text that cannot be
+//!    parsed may destroy;
+//! 3. the tool's name, if the server declares nothing: `delete_task` destroys and `list_tasks`
 //!    reads.
 //!
-//! Invariant: who wrote the arguments has no say here. It matters only for what changes something
+//! Invariant: provenance plays no part here. It matters only for calls that change something
 //! without destroying.
 
 use sqlparser::ast::{Query, SetExpr, Statement};
@@ -17,19 +16,19 @@ use sqlparser::dialect::GenericDialect;
 use sqlparser::parser::Parser;
 use steward_domain::{Idempotency, JsonObject, ToolDefinition};
 
-/// What a call does.
+/// The effect of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Effect {
     /// It changes nothing.
     Read,
     /// It adds or changes something.
     Change,
-    /// It takes something away or overwrites it, or may.
+    /// It deletes or overwrites something, or may do so.
     Destroy,
 }
 
 impl Effect {
-    /// In the words of the journal and of a definition's metadata.
+    /// The name as it is written in the journal and in a definition's metadata.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -44,19 +43,19 @@ impl Effect {
     }
 }
 
-/// What a call of this tool with these arguments does.
+/// The effect of a call of this tool with these arguments.
 #[must_use]
 pub fn effect_of(definition: &ToolDefinition, arguments: &JsonObject) -> Effect {
     let said = said(definition);
     match said {
         DeclaredEffect::Effect(effect) => effect,
-        // What a server calls harmless may still carry out a text that is not.
+        // A server may declare a tool harmless although it executes a text that is not.
         DeclaredEffect::Harmless => statements(definition, arguments).unwrap_or(Effect::Change),
         DeclaredEffect::Nothing => statements(definition, arguments).unwrap_or_else(|| by_name(definition)),
     }
 }
 
-/// The most that any call of this tool does.
+/// The strongest effect that any call of this tool can have.
 #[must_use]
 pub fn worst_effect_of(definition: &ToolDefinition) -> Effect {
     match said(definition) {
@@ -67,10 +66,10 @@ pub fn worst_effect_of(definition: &ToolDefinition) -> Effect {
     }
 }
 
-/// What a definition says of its effect.
+/// The effect that a definition declares.
 enum DeclaredEffect {
     Effect(Effect),
-    /// That it does not destroy (`destructiveHint: false`).
+    /// Declared not destructive (`destructiveHint: false`).
     Harmless,
     Nothing,
 }
@@ -90,12 +89,12 @@ fn said(definition: &ToolDefinition) -> DeclaredEffect {
     }
 }
 
-/// Parameters whose text is carried out.
+/// Parameters whose text is executed.
 const CARRIED_OUT: &[&str] = &["sql", "statement", "command", "cmd", "script", "shell"];
-/// Parameters whose text is carried out by tools that run things; elsewhere a query is searched for
-/// and a code is a value.
+/// Parameters whose text is executed only by tools that run things; elsewhere `query` is a search
+/// and `code` is a value.
 const MAY_BE_CARRIED_OUT: &[&str] = &["query", "code"];
-/// Words of the name of a tool that runs things.
+/// Words in the name of a tool that runs things.
 const RUNS: &[&str] = &[
     "bash",
     "eval",
@@ -111,7 +110,7 @@ const RUNS: &[&str] = &[
     "write",
 ];
 
-/// The parameters of a tool whose text is carried out.
+/// The parameters of a tool whose text is executed.
 fn carried_out(definition: &ToolDefinition) -> impl Iterator<Item = &String> {
     let properties = definition.parameter_schema.get("properties").and_then(serde_json::Value::as_object);
     let text = |schema: &serde_json::Value| {
@@ -128,14 +127,14 @@ fn carried_out(definition: &ToolDefinition) -> impl Iterator<Item = &String> {
         .map(|(name, _)| name)
 }
 
-/// What the texts do that the call carries out; nothing when there are none.
+/// The effect of the texts that the call executes; none if there are none.
 fn statements(definition: &ToolDefinition, arguments: &JsonObject) -> Option<Effect> {
     let texts = carried_out(definition).filter_map(|name| arguments.get(name));
     texts.map(|text| text.as_str().map_or(Effect::Destroy, sql_effect)).max()
 }
 
-/// What SQL does. Only what surely adds is taken for a change; an UPDATE overwrites, and what is no
-/// SQL may do anything.
+/// The effect of SQL. Only statements that certainly add are a change; an UPDATE overwrites, and a
+/// text that is not SQL may do anything.
 fn sql_effect(text: &str) -> Effect {
     let Ok(statements) = Parser::parse_sql(&GenericDialect {}, text) else { return Effect::Destroy };
     let one = |statement: &Statement| match statement {
@@ -152,7 +151,7 @@ fn sql_effect(text: &str) -> Effect {
     statements.iter().map(one).max().unwrap_or(Effect::Destroy)
 }
 
-/// Whether a query only reads: some engines let a common table expression hold a DELETE.
+/// Whether a query only reads: some engines allow a DELETE in a common table expression.
 fn query_reads(query: &Query) -> bool {
     let tables = query.with.iter().flat_map(|with| &with.cte_tables);
     tables.into_iter().all(|table| query_reads(&table.query)) && reads(&query.body)
@@ -168,10 +167,11 @@ fn reads(body: &SetExpr) -> bool {
     }
 }
 
-/// Words of a tool's name that say that something goes, wherever they stand.
+/// Words that mark a tool as destructive, anywhere in its name.
 const DESTROYS: &[&str] =
     &["delete", "destroy", "drop", "erase", "overwrite", "purge", "remove", "truncate", "uninstall", "wipe"];
-/// Words that say so unless the name begins with a word for reading: `list_empty_rooms` reads.
+/// Words that mark it as destructive unless the name starts with a word for reading:
+/// `list_empty_rooms` reads.
 const MAY_DESTROY: &[&str] = &[
     "cancel",
     "clear",
@@ -188,7 +188,7 @@ const MAY_DESTROY: &[&str] = &[
     "unsubscribe",
 ];
 
-/// First words of a tool's name that say that nothing changes.
+/// First words of the name of a tool that only reads.
 const READS: &[&str] = &[
     "count", "describe", "fetch", "find", "get", "list", "lookup", "query", "read", "search", "show", "view",
 ];

@@ -29,7 +29,7 @@ fn statement(name: &str, parameter: &str) -> ToolDefinition {
 fn definitions_come_before_hints_and_hints_before_names() {
     for (name, changes, expected) in [
         ("todo.get_task", json!({ "idempotency": "read_only" }), Effect::Read),
-        // What it says of itself counts before its name, both ways.
+        // The declaration takes precedence over the name, in both directions.
         ("todo.delete_preview", json!({ "idempotency": "read_only" }), Effect::Read),
         ("todo.tidy", json!({ "metadata": { "destructive": true } }), Effect::Destroy),
         ("todo.remove_label", json!({ "metadata": { "destructive": false } }), Effect::Change),
@@ -52,7 +52,7 @@ fn definitions_come_before_hints_and_hints_before_names() {
         ("crm.bulk-remove", json!({}), Effect::Destroy),
         ("db.drop_table", json!({}), Effect::Destroy),
         ("calendar.cancel_event", json!({}), Effect::Destroy),
-        // Parts of other words do not count.
+        // Substrings of other words do not count.
         ("shop.backdrop", json!({}), Effect::Change),
         ("mail.send", json!({}), Effect::Change),
     ] {
@@ -92,21 +92,21 @@ fn a_text_that_is_carried_out_does_what_it_says() {
         effect_of(&statement("box.run", "command"), &object(json!({ "command": "ls" }))),
         Effect::Destroy
     );
-    // A server that calls its tool harmless does not make the text so.
+    // A text can destroy although the server declares its tool harmless.
     let harmless = tool(
         "sqlite.write_query",
         json!({ "metadata": { "destructive": false },
         "parameter_schema": { "type": "object", "properties": { "query": { "type": "string" } } } }),
     );
     assert_eq!(effect_of(&harmless, &object(json!({ "query": "DELETE FROM t" }))), Effect::Destroy);
-    // A code is a value, unless the tool runs it.
+    // `code` is a value, unless the tool runs it.
     let coupon = statement("shop.apply_coupon", "code");
     assert_eq!(effect_of(&coupon, &object(json!({ "code": "X" }))), Effect::Change);
     let python = statement("box.run_python", "code");
     assert_eq!(effect_of(&python, &object(json!({ "code": "import os" }))), Effect::Destroy);
     let plain = statement("web.search", "query");
     assert_eq!(effect_of(&plain, &object(json!({ "query": "delete from" }))), Effect::Read);
-    // A search takes a query, too; it is a read because its server says so.
+    // A search also takes a `query`; it is a read because its server declares it.
     let schema = json!({ "type": "object", "properties": { "query": { "type": "string" } } });
     let search = tool("web.search", json!({ "idempotency": "read_only", "parameter_schema": schema }));
     assert_eq!(effect_of(&search, &object(json!({ "query": "delete from" }))), Effect::Read);

@@ -1,8 +1,8 @@
-//! Why something is not allowed, each with its code.
+//! Reasons for denial, each with its code.
 
 use steward_domain::{Coded, ErrorClass};
 
-/// A refusal: which rule, which part, what to do.
+/// A denial: the rule, the part of the statement, and what to do.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[allow(missing_docs, reason = "the message of each variant says what its fields are")]
 pub enum Denied {
@@ -21,13 +21,15 @@ pub enum Denied {
     )]
     Column { column: String },
     #[error(
-        "the column {column} is blocked by the rule {pattern:?}: it may hold personal data. Leave it out, or ask for it to be allowed"
+        "the column {column} is blocked by the rule {pattern:?}: it may hold personal data. Leave it out, or \
+            ask for it to be allowed"
     )]
     Blocked { column: String, pattern: String },
     #[error("`{star}` would also read {column}, which you may not see. Name the columns you need")]
     Star { star: String, column: String },
     #[error(
-        "the function {function} is not allowed. Functions that read files, settings, the network or other tables never are"
+        "the function {function} is not allowed. Functions that read files, settings, the network or other \
+            tables never are"
     )]
     Function { function: String },
     #[error("{what} is not allowed in a query here")]
@@ -39,11 +41,13 @@ pub enum Denied {
     #[error("{name} could be more than one column here. Put the table's name or alias before it")]
     Ambiguous { name: String },
     #[error(
-        "the rule for the rows of {table} cannot be applied: {detail}. Ask the operator to look at config/access.yaml"
+        "the rule for the rows of {table} cannot be applied: {detail}. Ask the operator to look at \
+            config/access.yaml"
     )]
     Rule { table: String, detail: String },
     #[error(
-        "of {table} only groups of at least {smallest} rows may be seen: {what} is not allowed. Count, sum or average over it alone, grouped by what you select"
+        "of {table} only groups of at least {smallest} rows may be seen: {what} is not allowed. Count, sum \
+            or average over it alone, grouped by what you select"
     )]
     SmallGroup { table: String, smallest: u32, what: String },
 }

@@ -1,12 +1,12 @@
-//! What is allowed: decided by code that stands outside any model. Assume that whoever writes the
-//! SQL obeys the attacker.
+//! Policy: which SQL and which tool calls are allowed. It is decided by code outside any model. The
+//! threat model is that the author of the SQL is controlled by an attacker.
 //!
 //! Invariants
-//! - [`AdmittedSql`] can be made by [`admit`] only, and what runs SQL takes nothing else; the same
-//!   holds for [`AdmittedCall`], [`Proposal::decide`] and tools.
-//! - What runs is what was resolved: the admitted text is a new statement, written from the tables
-//!   and columns that every name was resolved to. The text that came in never reaches an engine.
-//! - Everything is refused unless it is known: statements, functions, tables, columns, clauses.
+//! - Only [`admit`] creates an [`AdmittedSql`], and code that runs SQL accepts nothing else; the
+//!   same holds for [`AdmittedCall`], [`Proposal::decide`] and tools.
+//! - The admitted text is a new statement, written from the tables and columns that the names were
+//!   resolved to. The original text never reaches an engine.
+//! - Default deny: only known statements, functions, tables, columns and clauses are allowed.
 //! - Pure: no I/O, no clock, no database.
 
 mod access;

@@ -1,12 +1,14 @@
 //! Measures the built-in proposers and the judge on dumped catalogues (see `dump_catalogues` of
 //! `analysis`), without opening sources: `measure_reader --bench DIR --dumps DIR [--own FILE]
-//! [--everyday FILE DATA] [--only SET]... [--part read|unread|all] [--wrong] [--sure] [--features
+//! [--everyday FILE DATA] [--only SET,SET] [--part read|unread|all] [--wrong] [--sure] [--features
 //! FILE]`. `--chains` measures conversations turn by turn instead. `--own` names the questions that
 //! the data cannot answer, `--everyday` the everyday questions and the folder of their data,
 //! `--features` a file for `bench/fit_judge.py`, `--compositions` one for `bench/fit_composer.py`.
 //!
 //! A third of the databases and tables of every set, chosen by a hash of their name, is left
-//! unread: its failures are never shown.
+//! unread: its failures are never shown. Of the questions for fitting one half of the data sets is
+//! read (`practice`); the failures of the other (`fitting`) are never shown either. `fresh` counts
+//! as unread as a whole.
 
 #![allow(
     clippy::unwrap_used,
@@ -39,6 +41,12 @@ type Rows = Vec<Vec<Value>>;
 fn is_unread(name: &str) -> bool {
     let digest = Sha256::digest(name.as_bytes());
     digest.iter().fold(0_u32, |rest, byte| (rest * 256 + u32::from(*byte)) % 3) == 0
+}
+
+/// Whether a data set of the questions for fitting is one of the half whose failures are read: the
+/// SHA-256 of its first file's name is even.
+fn is_practice(name: &str) -> bool {
+    Sha256::digest(name.as_bytes()).iter().fold(0_u32, |rest, byte| (rest * 256 + u32::from(*byte)) % 2) == 0
 }
 
 fn number(value: &Value) -> Option<f64> {
@@ -219,6 +227,10 @@ const AMBIGUOUS: &str = "ambiguous";
 const EVERYDAY: &str = "everyday";
 /// Everyday questions that weights are fitted on and whose failures are never shown.
 const FITTING: &str = "fitting";
+/// The half of them whose failures are read.
+const PRACTICE: &str = "practice";
+/// Everyday questions that take no part in any fit, and whose failures are never shown.
+const FRESH: &str = "fresh";
 /// Questions that the data cannot answer.
 const UNANSWERABLE: &str = "unanswerable";
 
@@ -239,7 +251,7 @@ fn rows_of(value: &Value) -> Rows {
 fn is_right(case: &Case, rows: &Rows) -> bool {
     match case.set {
         AMBIGUOUS | UNANSWERABLE => false,
-        "people" | EVERYDAY | FITTING => covers(&rows_of(&case.truth), rows),
+        "people" | EVERYDAY | FITTING | PRACTICE | FRESH => covers(&rows_of(&case.truth), rows),
         "wikisql" | "wikitables" => same_values(case.truth.as_array().unwrap(), rows, same_strict),
         _ => same_rows(&rows_of(&case.truth), rows, case.ordered),
     }
@@ -323,10 +335,11 @@ fn cases(bench: &str, own: Option<String>, everyday: Vec<(String, String, &'stat
             let files: Vec<String> = (case["data"].as_array().unwrap().iter())
                 .map(|file| format!("{data}/{}", file.as_str().unwrap()))
                 .collect();
+            let source = case["data"][0].as_str().unwrap().to_owned();
             cases.push(Case {
-                set,
+                set: if set == FITTING && is_practice(&source) { PRACTICE } else { set },
                 path: files.join("+"),
-                source: case["data"][0].as_str().unwrap().to_owned(),
+                source,
                 question: text(&case, "question"),
                 truth: case["rows"].clone(),
                 ordered: false,
@@ -388,15 +401,20 @@ fn main() {
     let everyday = (everyday.into_iter())
         .flat_map(|(file, data)| {
             let fitting = file.replace("questions.jsonl", "fitting.jsonl");
-            [(file, data.clone(), EVERYDAY), (fitting, data, FITTING)]
+            let fresh = file.replace("questions.jsonl", "fresh.jsonl");
+            [(file, data.clone(), EVERYDAY), (fitting, data.clone(), FITTING), (fresh, data, FRESH)]
         })
         .collect();
     let mut rights_file = value("--rights").map(|file| std::fs::File::create(file).unwrap());
     for (at, case) in cases(&bench, value("--own"), everyday).iter().enumerate() {
-        if only.as_ref().is_some_and(|only| only != case.set) || at % every != 0 {
+        if only.as_ref().is_some_and(|only| !only.split(',').any(|set| set == case.set)) || at % every != 0 {
             continue;
         }
-        let unread = is_unread(&case.source) && case.set != FITTING;
+        let unread = match case.set {
+            FITTING | PRACTICE => false,
+            FRESH => true,
+            _ => is_unread(&case.source),
+        };
         if part == "read" && unread || part == "unread" && !unread {
             continue;
         }
@@ -407,7 +425,7 @@ fn main() {
         let answer = |query: &Query| source.answer(query);
         if let Some(file) = &mut compositions {
             if !matches!(case.set, AMBIGUOUS | UNANSWERABLE) {
-                let found = reader::compositions(&case.question, &source.catalogue, today, &meaning, 150);
+                let found = reader::compositions(&case.question, &source.catalogue, today, &meaning, 80);
                 let rights = found
                     .iter()
                     .map(|one| answer(&one.query).is_some_and(|rows| is_right_as_written(case, &rows)));
@@ -509,7 +527,13 @@ fn main() {
         let of = |part: usize| share(part, tally.cases);
         println!(
             "{set:<13} {:<7} {:>6} {:>6.1} % {:>6.1} % {:>6.1} % {:>8.1} % {:>7} {:>6.1} % {:>7.1} % {:>6.1} %",
-            if unread { "unread" } else { "read" },
+            if unread {
+                "unread"
+            } else if set == FITTING {
+                "fitted"
+            } else {
+                "read"
+            },
             tally.cases,
             of(tally.any),
             of(tally.right),

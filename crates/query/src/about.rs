@@ -23,9 +23,11 @@ const STRUCTURE: &str =
     "column columns field fields variable variables attribute attributes schema structure describe";
 const ROWS: &str = "row rows record records line lines sample preview head entry entries";
 const DATA: &str = "data dataset file files table tables database sheets";
-const SMALL: &str = "what which are is the in of do does you we i have has this that there here me my your our show list \
-    give tell all a an it contain contains holds hold available can see look at like please s from some few first top \
-    and names name about get display print how looks named called us file's exist each every many one ones";
+const SMALL: &str = "what which are is the in of do does you we i have has this that there here me my your \
+    our show list give tell all a an it contain contains holds hold available can see look at like please s \
+    from some few \
+    first top and names name about get display print how looks named called us file's exist each every many \
+    one ones";
 
 fn among(list: &str, word: &str) -> bool {
     list.split_whitespace().any(|known| known == word)

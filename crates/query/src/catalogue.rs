@@ -15,7 +15,7 @@ pub struct Column {
     pub name: String,
     /// The name as the source spells it, for people.
     pub label: String,
-    /// What it holds, after local dress was taken off.
+    /// What it holds, after local formats were resolved.
     pub kind: Kind,
     /// How its numbers are dressed.
     pub unit: Unit,

@@ -107,7 +107,7 @@ impl Value {
         matches!(self, Self::Null) || matches!(self, Self::Float(f) if f.is_nan())
     }
 
-    /// Plain text, as it would be written to a CSV file: no dress, nothing for null.
+    /// Plain text, as it would be written to a CSV file: no formatting, nothing for null.
     #[must_use]
     pub fn plain(&self) -> String {
         match self {

@@ -39,21 +39,32 @@ impl Role {
     }
 }
 
-const RATES: &str = "price rate ratio percent pct percentage share score rating age average avg mean per index temperature temp \
-    latitude longitude lat lon lng margin height width depth speed expectancy density level grade gpa rank ranking mpg \
-    horsepower acceleration displacement probability discount percap capita elevation bmi iq efficiency weight length size \
-    stars position carat fare velocity pressure humidity altitude limit capacity salary wage rent satisfaction csat nps ctr \
-    cpc cpm roi roas interest markup quality moisture ph voltage frequency heartrate pulse glucose bac angle slope \
+const RATES: &str = "price rate ratio percent pct percentage share score rating age average avg mean per \
+    index temperature temp latitude longitude lat lon lng margin height width depth speed expectancy density \
+    level grade gpa rank \
+    ranking mpg horsepower acceleration displacement probability discount percap capita elevation bmi iq \
+    efficiency \
+    weight length size stars position carat fare velocity pressure humidity altitude limit capacity salary \
+    wage rent \
+    satisfaction csat nps ctr cpc cpm roi roas interest markup quality moisture ph voltage frequency \
+    heartrate pulse glucose bac angle slope \
     median peak sqm area floor radius diameter thickness purity concentration";
-const AMOUNTS: &str = "sales revenue amount total quantity qty count number num profit cost units population pop passengers votes \
-    points goals spend spending budget income visits clicks tip tips fee tax bytes hours minutes duration distance wins \
-    orders stock attendance deaths cases births crew staff employees earnings expense expenses gross net sold volume \
-    amt balance payment payments deposit deposits withdrawal withdrawals refund refunds charge charges donation donations \
-    rain rainfall precipitation snow snowfall sunshine kwh consumption usage energy output production yield harvest tonnes \
-    tons impressions conversions views sessions downloads installs signups subscribers followers likes shares comments \
-    kills assists runs laps shots saves cards penalties fouls calls tickets bookings reservations nights days items pieces \
-    emissions waste mileage km miles steps calories loan debt turnover wages bill invoice invoiced billed paid debit credit \
-    commission bonus subsidy premium claim claims loss losses outage downtime overtime absences credits";
+const AMOUNTS: &str = "sales revenue amount total quantity qty count number num profit cost units population \
+    pop passengers votes points goals spend spending budget income visits clicks tip tips fee tax bytes \
+    hours minutes duration \
+    distance wins orders stock attendance deaths cases births crew staff employees earnings expense expenses \
+    gross net \
+    sold volume amt balance payment payments deposit deposits withdrawal withdrawals refund refunds charge charges \
+    donation donations rain rainfall precipitation snow snowfall sunshine kwh consumption usage energy \
+    output production yield \
+    harvest tonnes tons impressions conversions views sessions downloads installs signups subscribers \
+    followers likes \
+    shares comments kills assists runs laps shots saves cards penalties fouls calls tickets bookings \
+    reservations nights \
+    days items pieces emissions waste mileage km miles steps calories loan debt turnover wages bill invoice \
+    invoiced billed \
+    paid debit credit commission bonus subsidy premium claim claims loss losses outage downtime overtime \
+    absences credits";
 
 fn has_word(words: &[String], list: &str) -> bool {
     words.iter().any(|word| list.split_whitespace().any(|known| known == word || stem(known) == stem(word)))

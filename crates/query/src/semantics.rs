@@ -128,7 +128,8 @@ pub fn read(
     // What exactly is missing is for the author of the model: it may be a column that this caller
     // must not know of.
     let Ok(compiled) = compile(model, name, catalogue, &mut BTreeSet::new()) else {
-        let why = "its definition uses something that is not there or may not be read. `steward semantics check` says what";
+        let why = "its definition uses something that is not there or may not be read. `steward semantics \
+            check` says what";
         return Some(MetricOutcome::Refused(format!("The metric {name} cannot be computed: {why}.")));
     };
     let mut first = start;
@@ -146,7 +147,8 @@ pub fn read(
     let stand_in = words.join(" ");
     let Outcome::Read(mut reading) = propose::read(&stand_in, catalogue, None, today, meaning) else {
         return Some(MetricOutcome::Refused(format!(
-            "The metric {name} was understood, and what it is asked for was not. Name the columns it is to be broken down by."
+            "The metric {name} was understood, and what it is asked for was not. Name the columns it is to \
+                be broken down by."
         )));
     };
     reading.queries.truncate(1);

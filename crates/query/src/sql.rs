@@ -287,7 +287,8 @@ impl Writer {
                 Grain::Month => format!("strftime('%Y-%m-01', {time})"),
                 Grain::Quarter => {
                     format!(
-                        "(strftime('%Y', {time}) || substr('-01-04-07-10', ((strftime('%m', {time}) - 1) / 3) * 3 + 1, 3) || '-01')"
+                        "(strftime('%Y', {time}) || substr('-01-04-07-10', ((strftime('%m', {time}) - 1) / \
+                            3) * 3 + 1, 3) || '-01')"
                     )
                 }
                 Grain::Year => format!("strftime('%Y-01-01', {time})"),

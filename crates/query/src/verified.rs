@@ -48,9 +48,10 @@ pub struct Matcher<'a> {
 const NEAR: f32 = 0.3;
 
 /// Words that ask without saying what.
-const FILLERS: &str = "a an the please show me give tell display list find get what which is are was were be do does did can could \
-    you i we us want would like know see let need our my there s of for in on at from to during within with over all that \
-    had have has it its this these those how much so just now then here out up about";
+const FILLERS: &str = "a an the please show me give tell display list find get what which is are was were be \
+    do does did can could you i we us want would like know see let need our my there s of for in on at from \
+    to during within with \
+    over all that had have has it its this these those how much so just now then here out up about";
 /// Words of which one asks for something else than another: each line is one meaning.
 const OPERATORS: &[&str] = &[
     "total sum overall altogether combined",
@@ -99,8 +100,8 @@ pub fn obstacle(question: &str, statement: &Statement, matcher: &Matcher<'_>) ->
         Statement::Sql(sql) => !dates_of(sql).is_empty(),
     };
     (relative && fixed).then_some(
-        "the question counts its time from the day it is asked, and the statement holds fixed days. Name the days in \
-         the question, or give SQL that counts them itself",
+        "the question counts its time from the day it is asked, and the statement holds fixed days. Name the \
+            days in the question, or give SQL that counts them itself",
     )
 }
 

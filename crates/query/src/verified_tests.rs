@@ -71,12 +71,14 @@ fn sql_for(first: &str, statement: &str, question: &str) -> Option<String> {
     }
 }
 
-const NET: &str = "SELECT sum(sales - profit) AS net FROM orders WHERE state = 'Arizona' AND order_date >= '2021-01-01' AND order_date < '2021-04-01'";
+const NET: &str = "SELECT sum(sales - profit) AS net FROM orders WHERE state = 'Arizona' AND order_date >= \
+    '2021-01-01' AND order_date < '2021-04-01'";
 const ASKED: &str = "total sales in Arizona in Q1 2021";
 
 #[test]
 fn other_particulars_are_put_in() {
-    let expected = "SELECT sum(sales - profit) AS net FROM orders WHERE state = 'New York' AND order_date >= '2021-07-01' AND order_date < '2021-10-01'";
+    let expected = "SELECT sum(sales - profit) AS net FROM orders WHERE state = 'New York' AND order_date >= \
+        '2021-07-01' AND order_date < '2021-10-01'";
     for question in [
         "total sales in New York in Q3 2021",
         "What were the total sales in new york in Q3 2021?",

@@ -1,11 +1,11 @@
 //! What the call path costs: the same tool of the same MCP server, called bare over the protocol
-//! and through the desk with schema, policy, limit and a journal on disk. Prints one JSON object;
+//! and through the gateway with schema, policy, limit and a journal on disk. Prints one JSON object;
 //! times are in microseconds.
 #![allow(clippy::expect_used, clippy::disallowed_methods, reason = "a measurement may fail loudly")]
 
-mod house;
+mod app;
 
-use house::{store_options, toolbox};
+use app::{store_options, toolbox};
 use serde_json::json;
 use std::path::Path;
 use std::sync::Arc;
@@ -63,12 +63,12 @@ async fn main() {
     }
     toolbox.close().await;
 
-    let (bare, desk) = (figures(&mut direct), figures(&mut through));
+    let (bare, gateway) = (figures(&mut direct), figures(&mut through));
     println!(
         "{}",
         json!({
-            "calls": CALLS, "bare_p50_us": bare.0, "bare_p99_us": bare.1, "desk_p50_us": desk.0, "desk_p99_us": desk.1,
-            "overhead_p50_us": desk.0 - bare.0, "overhead_p99_us": desk.1 - bare.1,
+            "calls": CALLS, "bare_p50_us": bare.0, "bare_p99_us": bare.1, "gateway_p50_us": gateway.0, "gateway_p99_us": gateway.1,
+            "overhead_p50_us": gateway.0 - bare.0, "overhead_p99_us": gateway.1 - bare.1,
         })
     );
 }

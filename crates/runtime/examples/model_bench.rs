@@ -18,9 +18,9 @@
     reason = "a measurement may fail loudly"
 )]
 
-mod house;
+mod app;
 
-use house::{store_options, toolbox};
+use app::{store_options, toolbox};
 use serde_json::{Value as Json, json};
 use std::io::{BufRead as _, Write as _};
 use std::path::Path;

@@ -3,7 +3,7 @@
 //! object.
 //!
 //! `none N` keeps nothing. `durable N HOME [--at-once K]` keeps everything in HOME, tools through
-//! the desk. `paused N HOME` leaves N tasks waiting for a person. `first HOME` takes one durable
+//! the gateway. `paused N HOME` leaves N tasks waiting for a person. `first HOME` takes one durable
 //! step. `storage STEPS HOME` says what a task of so many steps takes on disk.
 #![allow(
     clippy::expect_used,
@@ -12,10 +12,10 @@
     reason = "a measurement may fail loudly"
 )]
 
-mod house;
+mod app;
 
+use app::{store_options, toolbox};
 use async_trait::async_trait;
-use house::{store_options, toolbox};
 use serde_json::{Value as Json, json};
 use std::path::Path;
 use std::sync::Arc;

@@ -18,6 +18,8 @@ pub enum CrashPoint {
     AfterReceiptBeforeEvent,
     /// The last event happened, the end is not on disk.
     BeforeEnd,
+    /// A run has taken a signal and is on disk, the signal is not settled.
+    AfterSignalBeforeSettled,
     /// The answer is in the conversation, the task of its question has not ended.
     AfterAnswerBeforeEnd,
 }
@@ -36,6 +38,18 @@ impl CrashPoint {
         Self::AfterReceiptBeforeEvent,
         Self::BeforeEnd,
         Self::AfterAnswerBeforeEnd,
+    ];
+
+    /// Those that a run of a workflow with maps, timers, sub-workflows and signals passes.
+    pub const OF_WORKFLOWS: [Self; 8] = [
+        Self::AfterClaim,
+        Self::BeforeFlush,
+        Self::AfterFlush,
+        Self::AfterIntentBeforeEffect,
+        Self::AfterEffectBeforeReceipt,
+        Self::AfterReceiptBeforeEvent,
+        Self::AfterSignalBeforeSettled,
+        Self::BeforeEnd,
     ];
 
     /// Those that a run passes.

@@ -21,7 +21,8 @@ pub enum Error {
     #[error("{0}")]
     Configuration(steward_tools::config::Problems),
     #[error(
-        "no call waits under {0}: it was decided already, its time ran out, or there is none. `steward approvals list` shows what waits"
+        "no call waits under {0}: it was decided already, its time ran out, or there is none. `steward \
+            approvals list` shows what waits"
     )]
     NotWaiting(String),
     #[error("what waits under {0} is not what was shown: look at it again with `steward approvals list`")]
@@ -29,7 +30,8 @@ pub enum Error {
     #[error("the decision cannot be taken: {0}")]
     Decision(String),
     #[error(
-        "{user} may not use this Steward: {reason}. Their task is not carried on; reject what waits, or let them in again"
+        "{user} may not use this Steward: {reason}. Their task is not carried on; reject what waits, or let \
+            them in again"
     )]
     NotAdmitted { user: String, reason: String },
     #[error("{}:{line}: {problem}", file.display())]
@@ -38,6 +40,10 @@ pub enum Error {
     Program(String),
     #[error("there is no workflow or agent {name}. There is: {known}")]
     NoDefinition { name: String, known: String },
+    #[error("the input does not fit the declared inputs: {0}")]
+    Input(String),
+    #[error("the signal was refused: {0}")]
+    Signal(String),
     #[error("there is no task {0}")]
     NoTask(String),
     #[error("the task {0} is no run of a workflow or an agent: it cannot be taken up")]
@@ -47,7 +53,8 @@ pub enum Error {
     #[error("the run {0} waits for something that nobody does")]
     Stuck(String),
     #[error(
-        "the task {task} is being worked on by {worker}. Watch it with `steward task watch {task}`, or call it off with `steward task cancel {task}`"
+        "the task {task} is being worked on by {worker}. Watch it with `steward task watch {task}`, or call \
+            it off with `steward task cancel {task}`"
     )]
     Busy { task: String, worker: String },
     #[error("the task {task} has {steps} steps; there is no step {step}")]
@@ -101,6 +108,8 @@ impl Coded for Error {
             Self::Definition { .. } => "RUN005",
             Self::Program(_) => "ENG001",
             Self::NoDefinition { .. } => "RUN006",
+            Self::Input(_) => "ENG021",
+            Self::Signal(_) => "ENG008",
             Self::NoTask(_) => "RUN007",
             Self::NotARun(_) => "RUN008",
             Self::Stored(_) => "RUN009",

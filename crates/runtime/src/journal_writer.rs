@@ -214,13 +214,13 @@ impl JournalWriter {
 pub(crate) struct JournalWriters(Arc<Mutex<HashMap<ChainId, Weak<JournalWriter>>>>);
 
 impl JournalWriters {
-    pub(crate) fn put(&self, pen: &Arc<JournalWriter>) {
-        let mut pens = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+    pub(crate) fn put(&self, journal_writer: &Arc<JournalWriter>) {
+        let mut journal_writers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         // Chains without a writer are dropped when as many again have come.
-        if pens.len() >= 64 && pens.len().is_power_of_two() {
-            pens.retain(|_, pen| pen.strong_count() > 0);
+        if journal_writers.len() >= 64 && journal_writers.len().is_power_of_two() {
+            journal_writers.retain(|_, journal_writer| journal_writer.strong_count() > 0);
         }
-        pens.insert(pen.chain, Arc::downgrade(pen));
+        journal_writers.insert(journal_writer.chain, Arc::downgrade(journal_writer));
     }
 
     pub(crate) fn of(&self, chain: ChainId) -> Option<Arc<JournalWriter>> {

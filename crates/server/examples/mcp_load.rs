@@ -97,7 +97,8 @@ impl Client {
             .or_else(|| self.session.as_ref().map(|id| format!("mcp-session-id: {id}\r\n")))
             .unwrap_or_default();
         let request = format!(
-            "POST {} HTTP/1.1\r\nhost: {}\r\ncontent-type: application/json\r\naccept: application/json, text/event-stream\r\n{session}content-length: {}\r\n\r\n{body}",
+            "POST {} HTTP/1.1\r\nhost: {}\r\ncontent-type: application/json\r\naccept: application/json, \
+                text/event-stream\r\n{session}content-length: {}\r\n\r\n{body}",
             self.path,
             self.host,
             body.len()

@@ -1,5 +1,5 @@
-//! Configuration: one file, then the environment, then the command line; and the strict reading of
-//! every file that people edit, with file, line and reason.
+//! Configuration: the file, then the environment, then the command line. All configuration files
+//! are parsed strictly; errors have file, line and reason.
 
 use crate::error::Failure;
 use crate::home::Home;
@@ -19,40 +19,40 @@ use steward_domain::{
 pub(crate) struct Settings {
     /// `sqlite:PATH` (inside the home unless absolute) or `postgres://…`.
     pub(crate) store: String,
-    /// Who works on this machine.
+    /// The user of this machine.
     pub(crate) user: UserId,
-    /// Which overrides of tools apply.
+    /// The environment whose tool overrides apply.
     pub(crate) environment: Environment,
-    /// The older setting of one model, for `ask` only. `models` and `use` take its place.
+    /// Deprecated setting of a single model, for `ask` only. Replaced by `models` and `use`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) model: Option<ModelSettings>,
     /// Language models, by name.
     pub(crate) models: ModelsSection,
-    /// Which model does what.
+    /// Which model is used for which purpose.
     #[serde(rename = "use")]
     pub(crate) uses: steward_models::ModelUse,
-    /// What questions may read and take.
+    /// Limits and restrictions of questions.
     pub(crate) analysis: AnalysisSettings,
-    /// How long a conversation waits.
+    /// Limits of conversations.
     pub(crate) conversation: ConversationSettings,
-    /// What tools may touch.
+    /// What tools may access.
     pub(crate) tools: ToolSettings,
-    /// How `steward serve` is reached, and how much it takes.
+    /// Address and limits of `steward serve`.
     pub(crate) serve: ServeSettings,
-    /// Where heads of the journal are kept besides, and which logs are watched for others.
+    /// Where journal heads are kept outside the store, and which logs this server witnesses.
     pub(crate) witness: WitnessSettings,
-    /// Which hosts answers and alerts may be sent to. Nothing listed means that nothing is sent.
+    /// Hosts that answers and alerts may be sent to. If empty, nothing is sent.
     pub(crate) delivery: steward_tools::egress::Rules,
-    /// Which hosts data may be read from (`s3://`, `https://`). Nothing listed means none.
+    /// Hosts that data may be read from (`s3://`, `https://`). If empty, none.
     pub(crate) sources: steward_tools::egress::Rules,
-    /// Sources of data by name, for `connection:NAME`.
+    /// Data sources by name, for `connection:NAME`.
     pub(crate) connections: crate::connections::Connections,
 }
 
-/// `models`: the models by name, and `budget`, which is none.
+/// `models`: the models by name, and `budget`, which is not a model.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct ModelsSection {
-    /// What all of them may use.
+    /// The budget of all models.
     #[serde(default, skip_serializing_if = "steward_models::ModelBudget::is_empty")]
     pub(crate) budget: steward_models::ModelBudget,
     #[serde(flatten)]
@@ -72,48 +72,47 @@ impl std::ops::DerefMut for ModelsSection {
     }
 }
 
-/// Where heads of the journal are kept besides the home.
+/// Where journal heads are kept outside the home.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct WitnessSettings {
-    /// A file that heads are appended to: on another disk, or one that can only be appended to.
+    /// A file that heads are appended to, ideally on another disk or append-only.
     pub(crate) file: Option<PathBuf>,
-    /// A witness in the form of C2SP: the address before `/add-checkpoint`.
+    /// A C2SP witness: the address before `/add-checkpoint`.
     pub(crate) url: Option<String>,
-    /// Its key, which its signatures must fit.
+    /// Its key, which verifies its signatures.
     pub(crate) key: Option<String>,
     /// Keys of logs that this server is a witness for.
     pub(crate) logs: Vec<String>,
 }
 
-/// How `steward serve` is reached, and how much it takes. The environment and the command line come
-/// before it.
+/// Address and limits of `steward serve`. The environment and the command line take precedence.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct ServeSettings {
-    /// The port; 0 takes a free one.
+    /// The port; 0 chooses a free one.
     pub(crate) port: u16,
     /// The address to listen on.
     pub(crate) listen: IpAddr,
-    /// Names that it answers to, beside localhost.
+    /// Host names that it accepts, beside localhost.
     pub(crate) host_names: Vec<String>,
     /// Origins whose pages may use it.
     pub(crate) origins: Vec<String>,
-    /// Requests that one identity may make in a minute.
+    /// Rate limit: requests per minute for each identity.
     pub(crate) per_minute: u32,
-    /// Questions that are worked on at once.
+    /// Maximum concurrent questions.
     pub(crate) at_once: usize,
-    /// Tasks of workflows and agents that run at once.
+    /// Maximum concurrent tasks of workflows and agents.
     pub(crate) tasks: u32,
-    /// Whether it works off the queue itself.
+    /// Whether it runs queued tasks itself.
     pub(crate) worker: bool,
-    /// Seconds that what runs may take to come to its end when it is stopped.
+    /// Seconds to finish running work at shutdown.
     pub(crate) drain_seconds: u64,
     /// Tools to offer over MCP under their own names.
     pub(crate) expose: Vec<String>,
-    /// Whether cookies are for TLS only.
+    /// Whether cookies have the Secure flag.
     pub(crate) behind_tls: bool,
-    /// Whether every request is told on the error output.
+    /// Whether every request is logged to standard error.
     pub(crate) log: bool,
 }
 
@@ -136,12 +135,12 @@ impl Default for ServeSettings {
     }
 }
 
-/// What tools may touch, whoever calls them.
+/// What tools may access, for all callers.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct ToolSettings {
-    /// Folders that tools may read, and write where that is said. Without any, they may read the
-    /// folder that Steward is started in.
+    /// Folders that tools may read, and write if allowed. By default they may read the working
+    /// directory of Steward.
     pub(crate) roots: Vec<RootSettings>,
 }
 
@@ -149,9 +148,9 @@ pub(crate) struct ToolSettings {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RootSettings {
-    /// Which.
+    /// The folder.
     pub(crate) path: PathBuf,
-    /// Whether things may be changed in it.
+    /// Whether it may be written to.
     #[serde(default)]
     pub(crate) write: bool,
 }
@@ -167,26 +166,26 @@ pub(crate) struct ModelSettings {
     /// The environment variable that holds the key.
     #[serde(default)]
     pub(crate) key_variable: Option<String>,
-    /// Whether values of the data may be sent along. Names of tables and columns always are.
+    /// Whether values of the data may be sent. Names of tables and columns always are.
     #[serde(default)]
     pub(crate) send_samples: bool,
 }
 
-/// How long a conversation waits for its tools.
+/// Limits of conversations.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct ConversationSettings {
-    /// Seconds that one call may take.
+    /// Time limit of one call in seconds.
     pub(crate) call_seconds: u16,
-    /// Seconds that a whole answer may take.
+    /// Time limit of a whole answer in seconds.
     pub(crate) answer_seconds: u16,
-    /// How often a model may be asked in one turn.
+    /// Maximum model calls in one turn.
     pub(crate) model_steps: u16,
-    /// Tokens that a model may read and write in one turn.
+    /// Maximum model tokens in one turn.
     pub(crate) model_tokens: u64,
-    /// Seconds that a turn with a model may take.
+    /// Time limit of a turn with a model in seconds.
     pub(crate) model_seconds: u64,
-    /// Whether a model plans a task before it sees any result, where that can work.
+    /// Whether a model plans a task before it sees any result, where possible.
     pub(crate) plan_first: bool,
 }
 
@@ -203,17 +202,17 @@ impl Default for ConversationSettings {
     }
 }
 
-/// Limits and rules of questions.
+/// Limits and restrictions of questions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct AnalysisSettings {
-    /// Columns whose name or values look like this are not read.
+    /// Columns whose name or values match one of these patterns are not read.
     pub(crate) blocked_patterns: Vec<String>,
     /// The only columns that may be read; all when empty.
     pub(crate) allowed_columns: Vec<String>,
-    /// Rows that a query may return.
+    /// Maximum rows of a query.
     pub(crate) row_limit: RowLimit,
-    /// Seconds that a question may take.
+    /// Time limit of a question in seconds.
     pub(crate) timeout_seconds: AnalysisTimeout,
     /// Memory for queries, in megabytes.
     pub(crate) memory_mb: usize,
@@ -255,12 +254,12 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Reads settings from a text that is not in its file yet.
+    /// Parses settings from a text that is not yet in its file.
     pub(crate) fn check_text(path: &Path, text: &str) -> Result<Self, Failure> {
         parse(path, text)
     }
 
-    /// The settings of a home, with what the command line or the environment says on top.
+    /// The settings of a home, overridden by the command line or the environment.
     pub(crate) fn load(home: &Home, store: Option<&str>, user: Option<&str>) -> Result<Self, Failure> {
         let path = home.path.join("config/steward.yaml");
         let mut settings: Self = if path.exists() { read(&path)? } else { Self::default() };
@@ -276,14 +275,14 @@ impl Settings {
     }
 }
 
-/// The retention policy of a home, or the seeds' own.
+/// The retention policy of a home, or the default.
 pub(crate) fn retention(home: &Home) -> Result<Valid<RetentionPolicy>, Failure> {
     let path = home.path.join("config/retention_policy.yaml");
     if path.exists() { read_checked(&path) } else { Ok(RetentionPolicy::default().validate()?) }
 }
 
-/// Reads every definition and every setting of a home. Returns the files that are right and what is
-/// wrong with the rest.
+/// Checks every definition and every setting of a home. Returns the valid files and the errors of
+/// the others.
 pub(crate) fn check_all(home: &Home) -> (Vec<PathBuf>, Vec<Failure>) {
     let mut checked = (Vec::new(), Vec::new());
     let mut note = |path: PathBuf, result: Result<(), Failure>| match result {
@@ -329,8 +328,8 @@ pub(crate) fn check_all(home: &Home) -> (Vec<PathBuf>, Vec<Failure>) {
     checked
 }
 
-/// The settings parse, and every model and every use of one is right. A missing key is no error
-/// here.
+/// Checks that the settings parse, and that every model and every use of one is valid. A missing
+/// key is no error here.
 fn checked_settings(path: &Path) -> Result<(), Failure> {
     let settings = read::<Settings>(path)?;
     if let Some(failure) = references::check_settings(path, &settings).into_iter().next() {
@@ -355,7 +354,7 @@ fn definitions(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// A definition must be called what its file is called: that is how it is found.
+/// A definition must have the name of its file, by which it is found.
 fn read_named<T: Check + DeserializeOwned>(path: &Path, name: impl Fn(&T) -> &str) -> Result<(), Failure> {
     let definition = read_checked::<T>(path)?;
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
@@ -379,7 +378,7 @@ fn text(path: &Path) -> Result<String, Failure> {
     std::fs::read_to_string(path).map_err(|error| Failure::file(path, &error))
 }
 
-/// YAML; JSON is YAML too. An empty file means all defaults.
+/// Parses YAML, which includes JSON. An empty file means all defaults.
 fn parse<T: DeserializeOwned>(path: &Path, text: &str) -> Result<T, Failure> {
     let text = if text.lines().all(|line| line.trim().is_empty() || line.trim_start().starts_with('#')) {
         "{}"
@@ -388,8 +387,8 @@ fn parse<T: DeserializeOwned>(path: &Path, text: &str) -> Result<T, Failure> {
     };
     serde_saphyr::from_str(text).map_err(|error| {
         let line = error.location().map_or(1, |location| location.line());
-        // The first line of the message is the reason, after a place that we give ourselves; the
-        // rest is a picture of it.
+        // The first line of the message is the reason, after a position that we add ourselves; the
+        // rest is an excerpt.
         let message = error.to_string();
         let first = message.lines().next().unwrap_or_default();
         let reason = first.trim_start_matches("error: ");
@@ -402,8 +401,7 @@ fn parse<T: DeserializeOwned>(path: &Path, text: &str) -> Result<T, Failure> {
     })
 }
 
-/// Rules that span fields have no place of their own in the file: the line of the field they name
-/// is the best there is.
+/// Rules that span fields have no position in the file; the line of the field they name is used.
 fn validated<T: Check>(path: &Path, text: &str, draft: T) -> Result<Valid<T>, Failure> {
     draft.validate().map_err(|invalid| {
         let named = invalid.problems.first().map(|problem| {

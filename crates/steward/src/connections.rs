@@ -1,5 +1,4 @@
-//! Connections of the settings: an address under a name, with its password in a variable or in a
-//! file of its owner.
+//! Connections of the settings: a named address, with its password in a variable or a private file.
 
 use crate::home::Home;
 use serde::{Deserialize, Serialize};
@@ -11,7 +10,7 @@ use steward_analysis::source::connections;
 /// `connections` of `config/steward.yaml`, by name.
 pub(crate) type Connections = BTreeMap<String, Connection>;
 
-/// One source of data.
+/// One data source.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Connection {
@@ -20,12 +19,12 @@ pub(crate) struct Connection {
     /// The environment variable that holds its password.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) password_variable: Option<String>,
-    /// The file that holds its password, from the home on. Only its owner may read it.
+    /// The file that holds its password, relative to the home. Only its owner may read it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) password_file: Option<PathBuf>,
 }
 
-/// From now on `connection:NAME` stands for a connection of these settings.
+/// Registers the connections, so that `connection:NAME` can be used.
 pub(crate) fn install(home: &Home, known: &Connections) {
     let (home, known) = (home.path.clone(), known.clone());
     connections::install(Box::new(move |name| {
@@ -67,15 +66,14 @@ impl Connection {
     }
 }
 
-/// Writes a password into a file of the home that only its owner may read. Gives back its path from
-/// the home on.
+/// Writes a password into a private file of the home. Returns its path relative to the home.
 pub(crate) fn keep_password(home: &Path, name: &str, password: &str) -> std::io::Result<PathBuf> {
     use std::io::Write as _;
     let folder = home.join("secrets");
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
     let file = Path::new("secrets").join(format!("connection-{name}"));
     let path = home.join(&file);
-    // A file that is there keeps its mode when it is written to, so it is made anew.
+    // An existing file keeps its mode when it is written to, so it is created again.
     if path.exists() {
         std::fs::remove_file(&path)?;
     }
@@ -85,7 +83,7 @@ pub(crate) fn keep_password(home: &Path, name: &str, password: &str) -> std::io:
     Ok(file)
 }
 
-/// An address with a password in its place.
+/// The address with the password inserted.
 fn with_password(address: &str, password: &str) -> Result<String, String> {
     let encoded: String =
         percent_encoding::utf8_percent_encode(password, percent_encoding::NON_ALPHANUMERIC).to_string();
@@ -98,7 +96,7 @@ fn with_password(address: &str, password: &str) -> Result<String, String> {
     Ok(format!("{scheme}://{user}:{encoded}@{host}"))
 }
 
-/// An address, and the password that was written into it.
+/// The address without its password, and the password.
 pub(crate) fn without_password(address: &str) -> (String, Option<String>) {
     let parts = address.split_once("://").and_then(|(scheme, rest)| {
         let (login, host) = rest.rsplit_once('@')?;

@@ -1,9 +1,9 @@
-//! How a command fails: a code, a sentence, what to do, and an exit code that scripts can rely on.
+//! Command failures: a code, a message, what to do, and a stable exit code for scripts.
 
 use serde_json::json;
 use steward_domain::{Coded, ErrorClass};
 
-/// A failure on its way to the person.
+/// A failure to be shown to the user.
 #[derive(Debug)]
 pub(crate) struct Failure {
     code: &'static str,
@@ -17,12 +17,12 @@ impl Failure {
         Self { code, class: ErrorClass::User, message: message.into() }
     }
 
-    /// What went wrong inside an answer.
+    /// An error inside an answer.
     pub(crate) fn of(code: &'static str, class: ErrorClass, message: impl Into<String>) -> Self {
         Self { code, class, message: message.into() }
     }
 
-    /// Something that should not have happened.
+    /// An unexpected error: a bug.
     pub(crate) fn unexpected(error: impl std::fmt::Display) -> Self {
         Self { code: "CLI001", class: ErrorClass::Bug, message: error.to_string() }
     }
@@ -44,7 +44,7 @@ impl Failure {
         self.code
     }
 
-    /// Prints to standard error; as JSON for programs.
+    /// Prints to standard error; as JSON with `--json`.
     pub(crate) fn print(&self, as_json: bool) {
         if as_json {
             let class = format!("{:?}", self.class).to_lowercase();

@@ -1,4 +1,4 @@
-//! `$STEWARD_HOME`: where things are, and how its store is opened.
+//! `$STEWARD_HOME`: its layout, and opening its store.
 
 use crate::config::Settings;
 use crate::error::Failure;
@@ -15,7 +15,7 @@ use steward_store::postgres::PostgresStore;
 use steward_store::sqlite::SqliteStore;
 use steward_store::{Store, StoreOptions};
 
-/// The folders of a home, as DESIGN draws it.
+/// The folders of a home.
 pub(crate) const FOLDERS: &[&str] = &["agents", "workflows", "config", "skills", "artifacts", "logs", "keys"];
 
 /// A home.
@@ -25,7 +25,7 @@ pub(crate) struct Home {
 }
 
 impl Home {
-    /// The folder that was named, `STEWARD_HOME`, or `~/.steward`.
+    /// The folder on the command line, `STEWARD_HOME`, or `~/.steward`.
     pub(crate) fn locate(named: Option<&Path>) -> Result<Self, Failure> {
         if let Some(path) = named {
             return Ok(Self { path: path.to_owned() });
@@ -42,7 +42,7 @@ impl Home {
         self.path.join("config").is_dir()
     }
 
-    /// Makes the folders, readable by their owner only. What is there stays.
+    /// Creates the folders, readable by their owner only. Existing ones are kept.
     pub(crate) fn create(&self) -> Result<(), Failure> {
         for folder in
             std::iter::once(self.path.clone()).chain(FOLDERS.iter().map(|name| self.path.join(name)))
@@ -61,7 +61,7 @@ impl Home {
         Ok(())
     }
 
-    /// Where this process keeps what it unpacks; the next start takes away what it leaves.
+    /// Temporary folder of this process; the next start removes what is left.
     pub(crate) fn scratch(&self) -> PathBuf {
         self.tmp().join(format!("data-{}", std::process::id()))
     }
@@ -70,8 +70,7 @@ impl Home {
         self.path.join("tmp")
     }
 
-    /// Takes away what processes left behind that were killed, and what others may read of the
-    /// store.
+    /// Removes temporary files of killed processes, and the access of other users to the store.
     fn tidy(&self, store: &Path) {
         leftovers::clean(&self.tmp(), "data-");
         leftovers::clean(&self.tmp(), "server-");
@@ -92,9 +91,9 @@ impl Home {
         self.path.join("keys/journal.key")
     }
 
-    /// The signing key, made on first use.
+    /// The signing key, created on first use.
     pub(crate) fn signer(&self) -> Result<NoteSigner, Failure> {
-        // A new key beside an old log would only lock it out; better to say what is missing.
+        // A new key would not match the existing log; report the missing key instead.
         if !self.key_path().exists() && self.path.join("state.db").exists() {
             let what = "it is missing, but the store that it belongs to is there".to_owned();
             return Err(steward_journal::Error::BadKey { path: self.key_path(), what }.into());
@@ -102,14 +101,13 @@ impl Home {
         Ok(keys::load_or_create(&self.key_path(), &SystemRandom)?)
     }
 
-    /// Opens a copy of the store, elsewhere.
+    /// Opens a copy of the store in another place.
     pub(crate) fn open_copy(&self, path: &Path, signer: NoteSigner) -> Result<Opened, Failure> {
         let signer = Arc::new(signer);
         Ok(Opened { store: Arc::new(SqliteStore::open(path, options(&signer))?), signer })
     }
 
-    /// Opens the store that the settings name. A home that was never set up is set up now: the
-    /// first command just works.
+    /// Opens the store of the settings. A home that does not exist is set up first.
     pub(crate) async fn open(&self, settings: &Settings) -> Result<Opened, Failure> {
         self.create()?;
         let signer = Arc::new(self.signer()?);

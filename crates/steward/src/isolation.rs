@@ -1,5 +1,5 @@
-//! Processes that hold data: this program itself under another name, started by the one door to
-//! child processes.
+//! Isolated processes that hold data: this program itself, started as a child through the only
+//! module that starts processes.
 
 use crate::config::Settings;
 use crate::home::Home;
@@ -13,22 +13,22 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use steward_analysis::isolation::{self, Launched, Launcher};
 use steward_tools::process::{Running, Spec, start};
 
-/// The first word of such a process; the second is its memory in bytes.
+/// The first argument of such a process; the second is its memory limit in bytes.
 pub(crate) const COMMAND: &str = "hold-data";
 
-/// What a driver library may need to be found, beside what every child gets.
+/// Variables that a driver library may need, beside those that every child gets.
 const FOR_DRIVERS: [&str; 4] = ["ADBC_DRIVER_PATH", "LD_LIBRARY_PATH", "VIRTUAL_ENV", "XDG_CONFIG_HOME"];
 /// Folders with driver libraries.
 const DRIVERS: &str = "STEWARD_DRIVERS";
 
-/// From now on sessions are opened in processes of their own.
+/// Opens all sessions in separate processes from now on.
 pub(crate) fn install(home: &Home, settings: &Settings, memory: usize) {
     if let Some(launcher) = launcher(home, settings, memory) {
         isolation::install(launcher, memory);
     }
 }
 
-/// From now on sessions that need the driver of a database are opened in processes of their own.
+/// Opens sessions that need a database driver in separate processes from now on.
 pub(crate) fn install_for_drivers(home: &Home, settings: &Settings, memory: usize) {
     if let Some(launcher) = launcher(home, settings, memory) {
         isolation::install_for_drivers(launcher, memory);
@@ -44,9 +44,9 @@ fn launcher(home: &Home, settings: &Settings, memory: usize) -> Option<Arc<Own>>
 
 struct Own {
     program: String,
-    /// What children unpack goes here, a folder for each.
+    /// Temporary files of children, a folder for each.
     scratch: PathBuf,
-    /// Driver libraries that the owner put into the home.
+    /// Driver libraries in the home folder.
     drivers: PathBuf,
     /// Hosts that data may be read from.
     sources: String,
@@ -54,7 +54,7 @@ struct Own {
     started: AtomicU64,
 }
 
-/// A child and its folder: both are gone when this is.
+/// A child and its folder; both are removed on drop.
 struct Held {
     running: Option<Running>,
     folder: PathBuf,
@@ -88,7 +88,7 @@ impl Launcher for Own {
         let (Some(input), Some(output)) = (running.stdin.take(), running.stdout.take()) else {
             return Err(std::io::Error::other("it has no pipes"));
         };
-        // Nobody reads what it complains about; what is wrong comes as an answer.
+        // Its error output is not read; errors are returned in the protocol.
         drop(running.stderr.take());
         let pid = running.id();
         let process = Box::new(Held { running: Some(running), folder });
@@ -96,7 +96,7 @@ impl Launcher for Own {
     }
 }
 
-/// The child: it answers until its input ends.
+/// The child process: it answers until its input ends.
 pub(crate) fn run(memory: Option<&std::ffi::OsStr>) -> ExitCode {
     let memory = memory.and_then(|memory| memory.to_str()?.parse().ok()).unwrap_or(1 << 30);
     let served = || -> std::io::Result<()> {
@@ -104,7 +104,7 @@ pub(crate) fn run(memory: Option<&std::ffi::OsStr>) -> ExitCode {
         remote_data::install_from_environment();
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
         let served = runtime.block_on(isolation::serve(tokio::io::stdin(), tokio::io::stdout()));
-        // A thread that computes is not waited for.
+        // A thread that is still computing is not waited for.
         runtime.shutdown_background();
         served
     };

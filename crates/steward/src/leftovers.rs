@@ -1,22 +1,22 @@
-//! What processes that were killed left behind, and how it is found again: folders named by the
-//! process that made them.
+//! Cleans up after killed processes: folders whose names contain the id of the process that made
+//! them.
 //!
-//! Invariant: only what names a process that is gone is taken away.
+//! Invariant: only folders of processes that no longer exist are removed.
 
 use std::path::{Path, PathBuf};
 
-/// Whether a process of this number lives.
+/// Whether a process with this id exists.
 fn lives(pid: &str) -> bool {
     Path::new("/proc").join(pid).exists() || !Path::new("/proc/self").exists()
 }
 
-/// The number behind the last hyphen of a name.
+/// The process id after the last hyphen of a name.
 fn pid_of(name: &str) -> Option<&str> {
     let pid = name.rsplit_once('-')?.1;
     (!pid.is_empty() && pid.bytes().all(|byte| byte.is_ascii_digit())).then_some(pid)
 }
 
-/// Takes away entries of a folder that begin with this and name a process that is gone.
+/// Removes entries of a folder with this prefix whose process no longer exists.
 pub(crate) fn clean(folder: &Path, start: &str) {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     for entry in entries {
@@ -30,8 +30,8 @@ pub(crate) fn clean(folder: &Path, start: &str) {
     }
 }
 
-/// Folders elsewhere that this home is working in, by notes in `tmp/`: the name of a note ends with
-/// the process.
+/// Notes in `tmp/` about folders outside the home that a process works in; the name of a note ends
+/// with the process id.
 pub(crate) struct Note(PathBuf);
 
 impl Note {
@@ -50,7 +50,7 @@ impl Drop for Note {
     }
 }
 
-/// Takes away the folders that notes of dead processes name, and the notes.
+/// Removes the folders in notes of dead processes, and the notes.
 pub(crate) fn clean_noted(tmp: &Path) {
     let entries = std::fs::read_dir(tmp).into_iter().flatten().flatten();
     for entry in entries {
@@ -60,7 +60,7 @@ pub(crate) fn clean_noted(tmp: &Path) {
             continue;
         }
         let folder = std::fs::read_to_string(entry.path()).map(PathBuf::from).unwrap_or_default();
-        // A note names a folder that Steward made: its name says by which process.
+        // A folder in a note was made by Steward only if its name contains the same process id.
         let own = folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         if own.starts_with('.') && own.ends_with(&format!("-{pid}")) {
             let _it_may_be_gone = std::fs::remove_dir_all(&folder);

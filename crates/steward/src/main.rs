@@ -1,4 +1,4 @@
-//! `steward`: the command line. Configuration and wiring live here, and nothing else.
+//! `steward`: the command line. It contains only configuration and wiring.
 
 mod commands;
 mod config;
@@ -20,16 +20,15 @@ use std::process::ExitCode;
 use std::time::Duration;
 use steward_telemetry::Metrics;
 
-/// How long threads may take to end when everything else has.
+/// How long threads may take to end at shutdown.
 const STRAGGLERS: Duration = Duration::from_secs(2);
 
-/// Entries are made on one thread and written on another; this allocator does not mind.
+/// Entries are allocated on one thread and freed on another, which this allocator handles well.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    // Before anything else and before any thread: a child that is shut in becomes another program
-    // here.
+    // Before anything else and before any thread: a sandboxed child becomes another program here.
     if std::env::args_os().nth(1).is_some_and(|first| first == steward_tools::sandbox::COMMAND) {
         let error = steward_tools::sandbox::confine_and_exec(std::env::args_os().skip(2));
         eprintln!("{error}");
@@ -41,7 +40,7 @@ fn main() -> ExitCode {
     if let Ok(program) = std::env::current_exe() {
         steward_tools::sandbox::leash(program);
     }
-    // What is written is for its owner alone, wherever it is written.
+    // All files that are written are private to their owner.
     rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
     let cli = Cli::parse();
     let json = cli.global.json;
@@ -56,7 +55,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Does it while telemetry listens, if the environment asks for that.
+/// Runs it with telemetry, if the environment enables it.
 fn observed(metrics: bool, work: impl FnOnce(Option<Metrics>) -> Result<(), Failure>) -> Result<(), Failure> {
     let options = steward_telemetry::Options { metrics, ..steward_telemetry::Options::from_env()? };
     let within = options.flush_within;
@@ -80,8 +79,8 @@ fn run(cli: Cli, metrics: Option<Metrics>) -> Result<(), Failure> {
     let runtime =
         tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(Failure::unexpected)?;
     let ended = runtime.block_on(commands::run(cli, metrics));
-    // A thread that still computes cannot be stopped. What is done is written; nobody waits for the
-    // rest.
+    // A thread that is still computing cannot be stopped. Its results are not needed; do not wait
+    // for it.
     runtime.shutdown_timeout(STRAGGLERS);
     ended
 }

@@ -1,11 +1,11 @@
-//! What people and programs see: tables and colour on a terminal, one JSON document with `--json`.
+//! Output: tables and colour on a terminal, one JSON document with `--json`.
 
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
 use serde::Serialize;
 use std::io::{IsTerminal, Write};
 use steward_analysis::frame::{Frame, show};
 
-/// How a word is meant.
+/// The tone of a text.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Tone {
     Good,
@@ -31,12 +31,12 @@ pub(crate) fn paint(tone: Tone, text: &str) -> String {
     format!("\u{1b}[{code}m{text}\u{1b}[0m")
 }
 
-/// Prints a line. A reader that has gone (`| head`) is no error.
+/// Prints a line. A closed reader (`| head`) is no error.
 pub(crate) fn say(text: impl std::fmt::Display) {
     let _reader_gone = writeln!(std::io::stdout(), "{text}");
 }
 
-/// Prints a document for programs.
+/// Prints a JSON document.
 pub(crate) fn document(value: &impl Serialize) {
     match serde_json::to_string_pretty(value) {
         Ok(text) => say(text),
@@ -44,7 +44,7 @@ pub(crate) fn document(value: &impl Serialize) {
     }
 }
 
-/// Prints rows under headings, or a word when there are none.
+/// Prints rows with headings, or a text if there are none.
 pub(crate) fn table(headings: &[&str], rows: Vec<Vec<String>>, none: &str) {
     if rows.is_empty() {
         return say(paint(Tone::Quiet, none));
@@ -81,7 +81,7 @@ pub(crate) fn short(text: &str, length: usize) -> String {
     }
 }
 
-/// Prints the rows of a result, numbers to the right, at most `most` of them.
+/// Prints at most `most` rows of a result, numbers right-aligned.
 pub(crate) fn frame(frame: &Frame, most: usize) {
     let mut table = Table::new();
     table

@@ -1,5 +1,4 @@
-//! What one file of the configuration says of another, and of the world: models, tools and
-//! addresses that must be there.
+//! Checks references between configuration files: models, tools and addresses that must exist.
 
 use crate::config::{Settings, read_checked};
 use crate::error::Failure;
@@ -11,7 +10,7 @@ use steward_journal::note::NoteVerifier;
 use steward_journal::witness::CosignatureVerifier;
 use steward_tools::config::Configuration;
 
-/// The families of tools that come with the program.
+/// The built-in tool families.
 #[rustfmt::skip]
 const FAMILIES: &[&str] = &[
     "agent", "df", "file", "http", "math", "memory", "plot", "profiler", "skill", "sql", "stats", "steward", "summarize",
@@ -22,15 +21,14 @@ fn wrong(path: &Path, detail: &str) -> Failure {
     Failure::user("CFG001", format!("{}: {detail}", path.display()))
 }
 
-/// Whether it is an address of the web: a scheme and a host.
+/// Whether it is a URL with a scheme and a host.
 fn is_address(text: &str) -> bool {
     let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
     let host = rest.map(|rest| rest.split(['/', '?', '#']).next().unwrap_or_default());
     host.is_some_and(|host| !host.is_empty() && !host.contains(|c: char| c.is_whitespace() || c.is_control()))
 }
 
-/// What `config/steward.yaml` names that cannot be: addresses that are none, models that are not
-/// there.
+/// Invalid references of `config/steward.yaml`: malformed addresses, unknown models.
 pub(crate) fn check_settings(path: &Path, settings: &Settings) -> Vec<Failure> {
     let mut found = Vec::new();
     let store = settings.store.as_str();
@@ -73,7 +71,7 @@ pub(crate) fn check_settings(path: &Path, settings: &Settings) -> Vec<Failure> {
     found
 }
 
-/// What an agent names that is not there.
+/// Invalid references of an agent.
 pub(crate) fn check_agent(home: &Home, path: &Path, settings: &Settings) -> Vec<Failure> {
     let Ok(agent) = read_checked::<Agent>(path) else { return Vec::new() };
     let mut found = Vec::new();
@@ -94,7 +92,7 @@ pub(crate) fn check_agent(home: &Home, path: &Path, settings: &Settings) -> Vec<
     found
 }
 
-/// What a workflow names that is not there.
+/// Invalid references of a workflow.
 pub(crate) fn check_workflow(home: &Home, path: &Path) -> Vec<Failure> {
     let Ok(workflow) = read_checked::<Workflow>(path) else { return Vec::new() };
     let agents = names(home, "agents");
@@ -107,8 +105,8 @@ pub(crate) fn check_workflow(home: &Home, path: &Path) -> Vec<Failure> {
     found
 }
 
-/// Tools whose server is not set up. What a server offers is known only once it was started, so a
-/// tool of a server that is set up, and a name without one, are left to `workflow check`.
+/// Tools whose server is not configured. The tools of a server are known only once it was started,
+/// so tools of a configured server, and names without a server, are left to `workflow check`.
 fn check_tools<'a>(home: &Home, path: &Path, tools: impl Iterator<Item = &'a str>) -> Vec<Failure> {
     let Ok(configured) = Configuration::load(&home.path) else { return Vec::new() };
     let is_known = |server: &str| {

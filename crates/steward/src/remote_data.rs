@@ -1,5 +1,4 @@
-//! Files of other machines: the door of `tools::egress`, with the operator's list of hosts for
-//! sources.
+//! Remote files: uses `tools::egress` with the operator's list of allowed hosts.
 
 use async_trait::async_trait;
 use http::Method;
@@ -7,13 +6,13 @@ use std::sync::Arc;
 use steward_analysis::source::remote::{self, HttpReader, HttpRequest, HttpResponse};
 use steward_tools::egress::{EgressClient, Request, Rules};
 
-/// What to do about a host that is not listed.
+/// The hint for a host that is not allowed.
 const ALLOW: &str = "Add the host to `sources: { allow: [...] }` in config/steward.yaml";
-/// What one request may bring, whatever the rules say of other requests.
+/// Maximum size of one response, regardless of the rules.
 const MOST_BYTES: usize = 64 << 20;
-/// How the process that holds the data hears of the rules.
+/// The variable that passes the rules to the process that holds the data.
 pub(crate) const VARIABLE: &str = "STEWARD_SOURCE_RULES";
-/// What programs of AWS read from the environment.
+/// Environment variables of AWS.
 pub(crate) const OF_AWS: [&str; 7] = [
     "AWS_ACCESS_KEY_ID",
     "AWS_SECRET_ACCESS_KEY",
@@ -24,13 +23,13 @@ pub(crate) const OF_AWS: [&str; 7] = [
     "AWS_ENDPOINT_URL_S3",
 ];
 
-/// From now on sources on hosts of these rules are read.
+/// Allows sources on hosts of these rules from now on.
 pub(crate) fn install(rules: &Rules) {
     let rules = Rules { max_body_bytes: MOST_BYTES, allow_writes: false, ..rules.clone() };
     remote::install(Arc::new(Door(EgressClient::new(rules))));
 }
 
-/// The same in a process that was told by its parent.
+/// The same in a child process, from its environment.
 pub(crate) fn install_from_environment() {
     let rules = std::env::var(VARIABLE).ok().and_then(|text| serde_json::from_str(&text).ok());
     install(&rules.unwrap_or_default());

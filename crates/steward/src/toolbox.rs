@@ -10,14 +10,14 @@ use steward_runtime::toolbox::{AnalysisRules, Options, Toolbox};
 use steward_server::identity::FileGrants;
 use steward_tools::builtin::file::Root;
 
-/// Opens the toolbox. `watch` follows changes of the files while it is open.
+/// Opens the toolbox. `watch` reloads changed files while it is open.
 pub(crate) async fn open(context: &Context, watch: bool) -> Result<Toolbox, Failure> {
     let opened = context.open().await?;
-    let house = crate::commands::house(context, &opened)?;
-    over(context, &house, watch).await
+    let app = crate::commands::app(context, &opened)?;
+    over(context, &app, watch).await
 }
 
-async fn over(context: &Context, house: &AppContext, watch: bool) -> Result<Toolbox, Failure> {
+async fn over(context: &Context, app: &AppContext, watch: bool) -> Result<Toolbox, Failure> {
     let settings = &context.settings;
     let rules = AnalysisRules {
         policy: RequestPolicy {
@@ -48,10 +48,10 @@ async fn over(context: &Context, house: &AppContext, watch: bool) -> Result<Tool
         watch,
         grants: Arc::new(FileGrants::open(&context.home.path, settings.user.clone())?),
     };
-    Ok(Toolbox::open(house, options).await?)
+    Ok(Toolbox::open(app, options).await?)
 }
 
-/// Whoever works at this terminal: the machine is theirs.
+/// The user at this terminal, who owns the machine.
 pub(crate) fn caller(context: &Context) -> Caller {
     Caller::owner(context.settings.user.clone())
 }

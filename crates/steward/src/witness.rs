@@ -1,10 +1,9 @@
-//! The last head outside of the store: kept in the home, written to a file, shown to a witness.
+//! The last journal head, kept outside the store: in the home, in a file, at a witness.
 //!
 //! Invariants
-//! - A store that has fewer entries than the head that was kept is not opened, except to be
-//!   verified.
-//! - What is kept is on disk in the store already: a power cut cannot make an honest store look
-//!   rolled back.
+//! - A store with fewer entries than the saved head is not opened, except for verification.
+//! - A head is saved only after its entries are on disk in the store: a power failure cannot make
+//!   an honest store look rolled back.
 
 use crate::config::WitnessSettings;
 use crate::error::Failure;
@@ -17,13 +16,13 @@ use steward_journal::witness::{CosignatureVerifier, Submission};
 use steward_store::audit;
 use steward_tools::egress::{EgressClient, HostRule, Request, Rules};
 
-/// Where the home keeps it.
+/// The path of the saved head in the home.
 pub(crate) fn kept_path(home: &Home) -> PathBuf {
     home.path.join("witness/head")
 }
 
-/// The head that was kept, if one was. One that cannot be read is an error: taking it for none
-/// would be a way around it.
+/// The saved head, if there is one. A head that cannot be read is an error: ignoring it would allow
+/// bypassing the check.
 fn kept(path: &Path, key: &NoteVerifier) -> Result<Option<(Checkpoint, String)>, Failure> {
     match std::fs::read_to_string(path) {
         Ok(note) => Ok(Some((key.open_log(&note)?, note))),
@@ -41,7 +40,7 @@ fn last_published(path: &Path, key: &NoteVerifier) -> Result<Option<(Checkpoint,
     let origin = format!("{}\n", key.name());
     let Some(start) = text.rfind(&origin) else { return Ok(None) };
     let note = text.get(start..).unwrap_or_default();
-    // The signature names the log too: the head begins before it.
+    // The signature line contains the name of the log too: the head starts before it.
     let begin = if note.contains("\n\n") {
         start
     } else {
@@ -51,7 +50,7 @@ fn last_published(path: &Path, key: &NoteVerifier) -> Result<Option<(Checkpoint,
     Ok(Some((key.open_log(&note)?, note)))
 }
 
-/// Heads that were kept outside of the store, with where.
+/// Heads that were saved outside the store, with their location.
 pub(crate) fn heads(
     home: &Home,
     settings: &WitnessSettings,
@@ -65,8 +64,7 @@ pub(crate) fn heads(
     Ok(heads)
 }
 
-/// Compares the store with the heads that were kept: quickly, at every start. `audit verify` walks
-/// the whole log.
+/// Compares the store with the saved heads at every start. `audit verify` verifies the whole log.
 pub(crate) async fn check(home: &Home, settings: &WitnessSettings, opened: &Opened) -> Result<(), Failure> {
     let key = opened.signer.verifier();
     let heads = heads(home, settings, key)?;
@@ -87,7 +85,7 @@ pub(crate) async fn check(home: &Home, settings: &WitnessSettings, opened: &Open
     Ok(())
 }
 
-/// Keeps the head of the store as it is now.
+/// Saves the current head of the store.
 pub(crate) async fn keep(home: &Home, settings: &WitnessSettings, opened: &Opened) -> Result<(), Failure> {
     let Some(head) = opened.store.head().await? else { return Ok(()) };
     let path = kept_path(home);
@@ -104,15 +102,15 @@ pub(crate) async fn keep(home: &Home, settings: &WitnessSettings, opened: &Opene
     Ok(())
 }
 
-/// What a witness said.
+/// The response of a witness.
 pub(crate) struct Witnessed {
     pub(crate) size: u64,
     /// In seconds since 1970.
     pub(crate) at: u64,
 }
 
-/// Shows the head to the witness of the settings. Nothing when none is set, or there is nothing to
-/// show.
+/// Sends the head to the witness of the settings. None if no witness is configured, or there is no
+/// head.
 pub(crate) async fn publish(
     home: &Home,
     settings: &WitnessSettings,
@@ -126,7 +124,7 @@ pub(crate) async fn publish(
     let state = home.path.join("witness/published");
     let mut old: u64 =
         std::fs::read_to_string(&state).ok().and_then(|old| old.trim().parse().ok()).unwrap_or(0);
-    // A witness that signed another size last says which, and is shown the proof from there.
+    // A witness that signed another size last reports it, and gets the proof from there.
     for _ in 0..2 {
         let proof = audit::consistency_from(&*opened.store, old, head.size).await?;
         let text = Submission { old, proof, note: head.note.clone() }.text();
@@ -162,7 +160,7 @@ pub(crate) async fn publish(
     Err(refused("it does not agree on the size that it signed last".to_owned()))
 }
 
-/// One request through the door for outbound HTTP: the witness is the only host that it opens for.
+/// One request through the outbound HTTP module: only the host of the witness is allowed.
 async fn send(url: &str, text: String) -> Result<(u16, String), String> {
     let address = format!("{}/add-checkpoint", url.trim_end_matches('/'));
     let host = url.split_once("://").map_or(url, |(_, rest)| rest);

@@ -1,6 +1,6 @@
-//! What a call's two commits cost: an intent and then its receipt, each waited for. `commit_pairs
-//! synced` syncs both, `commit_pairs with_next` lets the intent go to the disk with its receipt.
-//! The folder to write in is the second argument.
+//! Measures the cost of the two commits of a call: an intent and then its receipt, each awaited.
+//! `commit_pairs synced` syncs both; `commit_pairs with_next` syncs the intent together with its
+//! receipt. The second argument is the folder to write to.
 #![allow(
     clippy::expect_used,
     clippy::panic,

@@ -1,4 +1,4 @@
-//! The audit over any store: verifying all of it, exporting a chain, proving an entry.
+//! The audit of any store: verifying everything, exporting a chain, proving an entry.
 
 mod deep;
 
@@ -22,7 +22,7 @@ use steward_journal::{ChainTip, Draft, Hash};
 /// Entries read at a time.
 const PAGE: u32 = 4096;
 
-/// A payload as the store keeps it.
+/// A payload row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RawPayload {
     /// Its id.
@@ -31,9 +31,9 @@ pub struct RawPayload {
     pub chain: ChainId,
     /// The salted hash.
     pub sha256: [u8; 32],
-    /// The salt, until erased.
+    /// The salt; none once erased.
     pub salt: Option<[u8; 32]>,
-    /// The content, until erased.
+    /// The content; none once erased.
     pub body: Option<String>,
     /// When it was erased.
     pub erased_at: Option<Timestamp>,
@@ -50,16 +50,16 @@ impl RawPayload {
     }
 }
 
-/// What a verification found in a store that is as it should be.
+/// The result of verifying an intact store.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Verified {
-    /// Entries whose hashes and links hold.
+    /// Entries whose hashes and links are correct.
     pub entries: u64,
     /// Chains they form.
     pub chains: u64,
     /// Entries that the signed head covers.
     pub signed: u64,
-    /// Payloads that are what their entries say.
+    /// Payloads that match the hash in their entry.
     pub payloads: u64,
     /// Payloads that were erased.
     pub erased: u64,
@@ -68,9 +68,9 @@ pub struct Verified {
 }
 
 /// Verifies everything a store holds: each entry, each chain, each payload, the tree and its
-/// signature. Others may go on writing meanwhile: what they add is taken in.
+/// signature. Other writers may continue meanwhile; their entries are included.
 ///
-/// `earlier` is a signed head that was kept elsewhere: the log must be a continuation of it.
+/// `earlier` is a signed head that was kept elsewhere: the log must extend it.
 pub async fn verify(store: &dyn Store, key: &NoteVerifier, earlier: Option<&str>) -> Result<Verified> {
     let earlier = earlier.map(|note| key.open_log(note)).transpose()?;
     let mut walk = Walk { earlier, ..Walk::default() };
@@ -84,7 +84,7 @@ pub async fn verify(store: &dyn Store, key: &NoteVerifier, earlier: Option<&str>
     Ok(verified)
 }
 
-/// The walk along the log.
+/// The traversal of the log.
 #[derive(Default)]
 struct Walk {
     edge: Edge,
@@ -92,12 +92,12 @@ struct Walk {
     tips: HashMap<ChainId, ChainTip>,
     payloads: HashMap<ChainId, BTreeMap<PayloadId, Hash>>,
     earlier: Option<Checkpoint>,
-    /// The root when the log was as long as the earlier head says.
+    /// The root when the log had the size of the earlier head.
     earlier_root: Option<Hash>,
 }
 
 impl Walk {
-    /// Walks on to the end of the log, which must be where its signed head says.
+    /// Continues to the end of the log, which must match its signed head.
     async fn catch_up(&mut self, store: &dyn Store, key: &NoteVerifier) -> Result<Option<String>> {
         for _ in 0..CATCH_UP {
             loop {
@@ -122,8 +122,8 @@ impl Walk {
                     Err(steward_journal::Error::RootMismatch.into())
                 };
             }
-            // Somebody wrote between the two reads, or entries are missing or were added without
-            // the key: look again.
+            // Another process wrote between the two reads, or entries are missing or were added
+            // without the key: read again.
         }
         let (signed, found) = (self.signed, self.edge.size());
         if signed > found {
@@ -172,15 +172,14 @@ impl Walk {
     }
 }
 
-/// How often a verification looks again when others write meanwhile.
+/// How often a verification reads again when other processes write meanwhile.
 const CATCH_UP: usize = 20;
 
 fn tampered(chain: ChainId, sequence: u64, what: &str) -> Error {
     steward_journal::Error::Tampered { chain: chain.to_string(), sequence, what: what.to_owned() }.into()
 }
 
-/// Compares the walk with what the store believes of its chains, and the payloads with their
-/// entries.
+/// Compares the traversal with the stored chain ends, and the payloads with their entries.
 async fn check_chains(
     store: &dyn Store,
     key: &NoteVerifier,
@@ -199,7 +198,7 @@ async fn check_chains(
                 if found.is_ok() {
                     break;
                 }
-                // The chain may have grown since the walk passed it.
+                // The chain may have grown since the traversal passed it.
                 walk.catch_up(store, key).await?;
                 let missing = || tampered(tip.chain, tip.entries, "its record is gone");
                 let now = store.chain(&Scope::System, tip.chain).await?.ok_or_else(missing)?;
@@ -221,8 +220,8 @@ async fn check_chains(
     Ok(())
 }
 
-/// One chain: its end, the way to it, and its payloads. Returns how many of those are intact and
-/// how many erased.
+/// Checks one chain: its end, its entries, and its payloads. Returns how many payloads are intact
+/// and how many are erased.
 async fn check_chain(store: &dyn Store, walk: &Walk, tip: ChainTip) -> Result<(u64, u64)> {
     let wrong = |what: &str| tampered(tip.chain, tip.entries, what);
     let empty = ChainTip::empty(tip.chain);
@@ -252,10 +251,10 @@ async fn check_chain(store: &dyn Store, walk: &Walk, tip: ChainTip) -> Result<(u
     }
 }
 
-/// Writes a chain as S3's JSONL and returns the signed head over it, which belongs beside it.
+/// Writes a chain as JSONL and returns the signed head over it, to be stored with the export.
 ///
-/// The head vouches for what is written, so the store is verified first and each entry again as it
-/// passes: what was tampered with is not signed anew.
+/// The head vouches for the export, so the store is verified first, and each entry again as it is
+/// written: tampered entries are not signed again.
 pub async fn export(
     store: &dyn Store,
     scope: &Scope,
@@ -293,16 +292,16 @@ pub async fn export(
     Ok((edge.size(), signer.sign(&Checkpoint { origin, size: edge.size(), root: edge.root() })))
 }
 
-/// A proof that an entry is in the log, for somebody who has only the signed head and the key.
+/// A proof that an entry is in the log. It can be checked with only the signed head and the key.
 #[derive(Debug, Clone, Serialize)]
 pub struct Proof {
     /// The entry as exported.
     pub entry: Value,
     /// Its digest: the leaf before hashing.
     pub digest: String,
-    /// Its place in the log.
+    /// Its index in the log.
     pub index: u64,
-    /// The size of the log the path leads to.
+    /// The size of the log that the path leads to.
     pub size: u64,
     /// The Merkle path, nearest first, in base64.
     pub inclusion: Vec<String>,
@@ -310,12 +309,12 @@ pub struct Proof {
     pub head: String,
     /// The key that signed it.
     pub key: String,
-    /// The proof that this head continues an earlier one.
+    /// The proof that this head extends an earlier one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub consistency: Option<Consistency>,
 }
 
-/// A proof between two heads.
+/// A consistency proof between two heads.
 #[derive(Debug, Clone, Serialize)]
 pub struct Consistency {
     /// The size of the earlier log.
@@ -325,7 +324,7 @@ pub struct Consistency {
 }
 
 /// Proves that entry `sequence` of a chain is in the log under its newest head, and that the head
-/// continues `since`.
+/// extends `since`.
 pub async fn prove(
     store: &dyn Store,
     scope: &Scope,
@@ -370,8 +369,8 @@ pub async fn prove(
     })
 }
 
-/// The proof that the log of `size` entries continues the one of `old`; empty from nothing, and
-/// when nothing was added.
+/// The proof that the log of `size` entries extends the one of `old`; empty if `old` is 0 or
+/// nothing was added.
 pub async fn consistency_from(store: &dyn Store, old: u64, size: u64) -> Result<Vec<Hash>> {
     if old == 0 || old >= size {
         return Ok(Vec::new());
@@ -390,15 +389,15 @@ pub async fn consistency_from(store: &dyn Store, old: u64, size: u64) -> Result<
     Ok(consistency(&leaves, old).unwrap_or_default())
 }
 
-/// The entry that records a run of retention, and the owner of the house's own chain.
+/// The entry that records a retention run, and the owner of the system chain.
 pub(crate) fn retention_entry(report: &RetentionReport) -> Result<(UserId, Draft)> {
     let mut data = Map::new();
     data.insert("purged".into(), serde_json::to_value(&report.purged)?);
     data.insert("files".into(), report.files.len().into());
-    Ok((house()?, Draft::new(EventType::RetentionApplied, Label::new("retention")?, data)))
+    Ok((system_owner()?, Draft::new(EventType::RetentionApplied, Label::new("retention")?, data)))
 }
 
-/// Who owns what the house does by itself.
-pub fn house() -> Result<UserId> {
+/// The owner of the system chain.
+pub fn system_owner() -> Result<UserId> {
     Ok(UserId::new("steward")?)
 }

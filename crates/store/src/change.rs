@@ -1,4 +1,4 @@
-//! What can be written, and the one shape in which it is handed over.
+//! Commits: the changes that can be written, and their common form.
 
 use crate::queue::{Fence, Lease};
 use std::borrow::Cow;
@@ -14,34 +14,34 @@ use steward_journal::redact::Redactor;
 use steward_journal::{Draft, Prepared, Sealed, prepare};
 use uuid::Uuid;
 
-/// Journal entries and the changes they stand for: all of it happens, or none.
+/// Journal entries and the changes they record, written atomically.
 #[derive(Debug, Clone)]
 pub struct Commit {
-    /// To whom the rows belong.
+    /// The owner of the rows.
     pub owner: UserId,
     /// The chain the entries are appended to.
     pub chain: ChainId,
-    /// What happened.
+    /// The journal entries.
     pub entries: Vec<Draft>,
-    /// What it changes, in order.
+    /// The changes, in order.
     pub changes: Vec<Change>,
-    /// The lease it is made under. When that is lost, all of it is refused.
+    /// The lease it is made under. If the lease is lost, the whole commit is refused.
     pub fence: Option<Fence>,
-    /// What its answer means.
+    /// What a successful result guarantees.
     pub durability: Durability,
 }
 
-/// What the answer to a commit means. Commits keep their order whichever they ask for: once one
-/// that is synced was answered, everything that was answered before it is on disk too.
+/// What a successful commit guarantees. Commits keep their order in both modes: when a synced
+/// commit returns, all earlier commits are on disk too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Durability {
-    /// It is on disk: a power cut does not take it.
+    /// It is on disk and survives a power failure.
     #[default]
     Synced,
-    /// It is written: everybody sees it, and the death of this process does not take it. The next
-    /// commit that is synced takes it to the disk, or the store does within about a second. A power
-    /// cut before may take it, but nothing that was answered as synced after it. For what nobody
-    /// acts on before a later commit is on disk, such as the intent of a read.
+    /// It is written: visible to all readers, and it survives the death of this process. The next
+    /// synced commit takes it to the disk, or the store does within about a second. A power failure
+    /// before that may lose it, but no commit that was synced after it. For data that nothing
+    /// depends on before a later commit is synced, such as the intent of a read.
     WithNext,
 }
 
@@ -52,21 +52,21 @@ impl Commit {
         Self { owner, chain: chain.into(), entries, changes, fence: None, durability }
     }
 
-    /// With this entry.
+    /// Adds an entry.
     #[must_use]
     pub fn entry(mut self, draft: Draft) -> Self {
         self.entries.push(draft);
         self
     }
 
-    /// With this change.
+    /// Adds a change.
     #[must_use]
     pub fn change(mut self, change: Change) -> Self {
         self.changes.push(change);
         self
     }
 
-    /// Only while this lease stands.
+    /// Makes the commit conditional on this lease.
     #[must_use]
     pub fn fenced(mut self, fence: Fence) -> Self {
         self.fence = Some(fence);
@@ -81,188 +81,188 @@ impl Commit {
     }
 }
 
-/// What a commit made.
+/// The result of a commit.
 #[derive(Debug, Clone, Default)]
 pub struct Committed {
     /// The sealed entries.
     pub entries: Vec<Sealed>,
-    /// The places that appended messages were given.
+    /// The sequence numbers assigned to appended messages.
     pub sequence_numbers: BTreeMap<MessageId, u64>,
-    /// The lease that a [`Change::Hold`] gave.
+    /// The lease that a [`Change::Hold`] created.
     pub lease: Option<Lease>,
 }
 
 /// One change of state.
 #[derive(Debug, Clone)]
 pub enum Change {
-    /// Writes a conversation, new or known.
+    /// Inserts or updates a conversation.
     PutConversation(Valid<Conversation>),
-    /// Moves a conversation along its life. `Deleted` takes its messages and entities with it.
+    /// Changes the status of a conversation. `Deleted` also deletes its messages and entities.
     SetConversationStatus {
-        /// Which.
+        /// The conversation.
         id: ConversationId,
-        /// Where to.
+        /// The new status.
         status: ConversationStatus,
-        /// When.
+        /// The time of the change.
         at: Timestamp,
     },
-    /// Appends a message; the store gives it its place.
+    /// Appends a message; the store assigns its sequence number.
     AppendMessage(NewMessage),
-    /// Notes that an entity was mentioned.
+    /// Records that an entity was mentioned.
     MentionEntity(Mention),
-    /// Records an agent's run.
+    /// Records an agent run.
     PutExecution(Valid<AgentExecution>),
-    /// Records a tool's call.
+    /// Records a tool call.
     PutInvocation(Valid<ToolInvocation>),
-    /// Writes a tool definition, new or known.
+    /// Inserts or updates a tool definition.
     PutTool(Valid<ToolDefinition>),
-    /// Takes a tool out of use; its history stays.
+    /// Disables a tool; its history stays.
     RetireTool {
-        /// Which.
+        /// The tool.
         id: ToolId,
-        /// When.
+        /// The time of the change.
         at: Timestamp,
     },
-    /// Writes a recipe, new or known.
+    /// Inserts or updates a recipe.
     PutRecipe(Valid<Recipe>),
-    /// Counts a recipe's success.
+    /// Counts a successful use of a recipe.
     UseRecipe {
-        /// Which.
+        /// The recipe.
         id: RecipeId,
-        /// When.
+        /// The time of the use.
         at: Timestamp,
     },
-    /// Forgets a recipe.
+    /// Deletes a recipe.
     DeleteRecipe {
-        /// Which.
+        /// The recipe.
         id: RecipeId,
     },
-    /// Writes a task, new or known.
+    /// Inserts or updates a task.
     PutTask(Valid<Task>),
-    /// Makes a task of the owner ready for a worker at a time. One that waits already keeps its
-    /// place; one that is held is taken from its holder and waits behind the others.
+    /// Queues a task of the owner. A task that is already queued keeps its place; a task that is
+    /// held loses its lease and is queued behind the others.
     Enqueue {
-        /// Which.
+        /// The task.
         task: TaskId,
-        /// From when on it may be claimed.
+        /// The earliest time at which it may be claimed.
         ready_at: Timestamp,
     },
-    /// Gives a task to a worker, in the queue or new to it. Whoever held it before finds their
-    /// writes refused from now on.
+    /// Gives a worker the lease on a task, whether it is queued or not. Writes of the previous
+    /// holder are refused from now on.
     Hold {
-        /// Which.
+        /// The task.
         task: TaskId,
-        /// To whom.
+        /// The worker.
         worker: Label,
-        /// Until when without a sign of life.
+        /// When the lease expires without a heartbeat.
         until: Timestamp,
-        /// The time now, when another's lease that still runs is to be respected: then the commit
-        /// is refused. Nothing takes the task whoever has it.
+        /// The current time, if an unexpired lease of another worker should be respected: then the
+        /// commit is refused. With `None` the task is taken in any case.
         unless_held: Option<Timestamp>,
     },
-    /// Takes a task out of the queue: it ended, or waits for a person. Whoever holds it loses it.
+    /// Removes a task from the queue: it ended, or waits for a person. Its holder loses the lease.
     Dequeue {
-        /// Which.
+        /// The task.
         task: TaskId,
     },
-    /// Writes an analysis request, new or known.
+    /// Inserts or updates an analysis request.
     PutRequest(Valid<AnalysisRequest>),
-    /// Writes a plan, new or known.
+    /// Inserts or updates a plan.
     PutPlan(Valid<Plan>),
-    /// Writes a checkpoint.
+    /// Inserts a checkpoint.
     PutCheckpoint(Valid<Checkpoint>),
-    /// Writes a sub-agent's session, new or known.
+    /// Inserts or updates the session of a sub-agent.
     PutSession(Valid<SubAgentSession>),
     /// Records an artifact.
     PutArtifact(Valid<Artifact>),
-    /// Decides a gate, or names the call that its approval releases. A gate that was decided
-    /// otherwise, or whose approval released another call, refuses the commit.
+    /// Decides a gate, or records the call that its approval releases. The commit is refused if the
+    /// gate was decided differently, or if its approval released another call.
     Decide(GateDecision),
-    /// Adds what an answer of a model used.
+    /// Adds the usage of a model call.
     AddModelUsage(ModelUsage),
-    /// Writes what a person keeps, new or known.
+    /// Inserts or updates a saved item.
     PutSaved {
         /// The item.
         item: Valid<SavedItem>,
-        /// When the one that it replaces was last changed: then anything else refuses the commit.
-        /// Nothing writes it anyway.
+        /// The expected `updated_at` of the item it replaces: any other value refuses the commit.
+        /// With `None` it is written in any case.
         replaces: Option<Timestamp>,
     },
-    /// Forgets what a person kept.
+    /// Deletes a saved item.
     DeleteSaved {
         /// Its kind.
         kind: SavedKind,
-        /// Which.
+        /// The item.
         id: Uuid,
     },
-    /// Takes a tick of a schedule. A tick that was taken already refuses the commit: of many
-    /// replicas one queues its task.
+    /// Claims a tick of a schedule. If the tick was already claimed, the commit is refused: only
+    /// one replica queues its task.
     TakeTick(ScheduleTick),
-    /// Notes that a tick's task ended and was looked at. One that was settled already refuses the
-    /// commit.
+    /// Marks a tick as settled: its task ended and was evaluated. If it is already settled, the
+    /// commit is refused.
     SettleTick {
         /// The schedule.
         schedule: ScheduleId,
-        /// The moment of the tick.
+        /// When the tick was due.
         due_at: Timestamp,
-        /// When.
+        /// The time of the change.
         at: Timestamp,
     },
     /// Erases a payload; its hash stays in the journal.
     ErasePayload {
-        /// Which.
+        /// The payload.
         id: PayloadId,
-        /// When.
+        /// The time of the erasure.
         at: Timestamp,
     },
 }
 
-/// What was decided at a gate.
+/// The decision on a gate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GateDecision {
-    /// Which gate.
+    /// The gate.
     pub gate: Gate,
     /// The digest of what was shown.
     pub digest: Sha256Hex,
     /// The decision.
     pub verdict: Verdict,
-    /// Who decided.
+    /// The person who decided.
     pub by: Label,
-    /// When.
+    /// The time of the decision.
     pub at: Timestamp,
-    /// The key of the call that the approval releases. The same key may come again: it is another
-    /// attempt at that call.
+    /// The key of the call that the approval releases. The same key may be used again for a retry
+    /// of that call.
     pub call: Option<CallId>,
 }
 
 /// How a gate was decided.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// What was shown may be done, once.
+    /// The call that was shown may be made, once.
     Approved,
-    /// It is not done.
+    /// The call is not made.
     Rejected,
-    /// It is done differently; a call with other arguments is a new gate.
+    /// The call is to be changed; a call with other arguments is a new gate.
     Modified,
-    /// The time for a decision ran out.
+    /// No decision arrived in time.
     Expired,
 }
 
-/// A message that has no place yet.
+/// A message without a sequence number.
 #[derive(Debug, Clone)]
 pub struct NewMessage {
     /// Its id.
     pub id: MessageId,
-    /// Where it belongs.
+    /// Its conversation.
     pub conversation_id: ConversationId,
-    /// Who speaks.
+    /// The author.
     pub role: Role,
-    /// What was said.
+    /// The text.
     pub content: Content,
-    /// When.
+    /// When it was written.
     pub timestamp: Timestamp,
-    /// Which agent spoke.
+    /// The agent that wrote it.
     pub agent_type: Option<Label>,
     /// The calls made for it.
     pub tool_calls: Vec<ToolCall>,
@@ -270,29 +270,29 @@ pub struct NewMessage {
     pub metadata: JsonObject,
 }
 
-/// An entity that was mentioned: new to the conversation, or once more.
+/// The mention of an entity, new to the conversation or not.
 #[derive(Debug, Clone)]
 pub struct Mention {
-    /// The id it gets when it is new.
+    /// The id of the reference, if it is new.
     pub id: EntityRef,
-    /// Where it was mentioned.
+    /// The conversation.
     pub conversation_id: ConversationId,
-    /// What kind of thing.
+    /// The type of the entity.
     pub entity_type: EntityType,
-    /// Which one.
+    /// The application's id of the entity.
     pub entity_id: EntityId,
-    /// Its title; a known one stays when this has none.
+    /// Its title; if absent, a stored title is kept.
     pub entity_name: Option<EntityName>,
-    /// When.
+    /// The time of the mention.
     pub at: Timestamp,
-    /// Attributes; they replace the known ones unless empty.
+    /// Attributes; they replace the stored ones unless empty.
     pub metadata: JsonObject,
 }
 
 impl Commit {
-    /// Prepares the entries for sealing: everything that does not need the chain's end. Records of
-    /// runs and calls are logs too, so they are redacted like entries. What people wrote stays as
-    /// they wrote it, but for secrets.
+    /// Prepares the entries for sealing: everything that does not need the end of the chain.
+    /// Records of runs and calls are logs, so they are redacted like entries. Texts of users are
+    /// kept as written, except for secrets.
     pub(crate) fn prepare(&mut self, options: &crate::StoreOptions) -> crate::Result<Vec<Prepared>> {
         let now = options.clock.now();
         for change in &mut self.changes {
@@ -301,14 +301,14 @@ impl Commit {
         let sealed_rows = crate::sealed::seals(self, &options.signer)?;
         let mut drafts = std::mem::take(&mut self.entries);
         if !sealed_rows.is_empty() {
-            // Rows that are written without an entry get one: what is not in the journal did not
-            // happen.
+            // Rows that are written without an entry get one: every change must be in the journal.
             if drafts.is_empty() {
                 let mut data = serde_json::Map::new();
                 data.insert("step".into(), "rows".into());
                 drafts.push(Draft::new(steward_domain::EventType::StepRecorded, Label::new("store")?, data));
             }
-            // In the first: what comes before it in the log is older than its rows.
+            // Seals go into the first entry: everything before it in the log is older than its
+            // rows.
             if let Some(first) = drafts.first_mut() {
                 first.sealed_rows = sealed_rows;
             }
@@ -326,7 +326,7 @@ impl Commit {
     }
 }
 
-/// What waits for the person's word is kept as it is: they agree to exactly that.
+/// Data that waits for a person's approval is stored unchanged, because they approve exactly that.
 const DECIDED_ON: [&str; 5] = ["pending", "confirming", "question", "waiting", "model_run"];
 
 fn redact(change: &mut Change, redactor: &Redactor) -> crate::Result<()> {

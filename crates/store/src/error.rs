@@ -1,9 +1,9 @@
-//! What can go wrong with a store, each with its code.
+//! Errors of the store, each with its code.
 
 use std::path::PathBuf;
 use steward_domain::{Coded, ErrorClass, Invalid, Problem};
 
-/// The result of this crate.
+/// The result type of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// Errors of the store. Every code has a page in `docs/errors/`.
@@ -15,21 +15,25 @@ pub enum Error {
     #[error("{what} already exists: {detail}")]
     Conflict { what: String, detail: String },
     #[error(
-        "the database {path} is damaged: {detail}. Nothing was written. Restore a backup, or save what can be read with: sqlite3 {path} .recover"
+        "the database {path} is damaged: {detail}. Nothing was written. Restore a backup, or save what can \
+            be read with: sqlite3 {path} .recover"
     )]
     Corrupt { path: PathBuf, detail: String },
     #[error("the disk is full: {detail}. Nothing of this write was kept; free some space and try again")]
     DiskFull { detail: String },
     #[error(
-        "{path} cannot be written: {detail}. Check who owns it and its permissions, or set STEWARD_HOME to a folder of yours"
+        "{path} cannot be written: {detail}. Check who owns it and its permissions, or set STEWARD_HOME to a \
+            folder of yours"
     )]
     ReadOnly { path: PathBuf, detail: String },
     #[error(
-        "the database has schema version {found}, this program knows {known}. Use the newer program that made it; nothing was changed"
+        "the database has schema version {found}, this program knows {known}. Use the newer program that \
+            made it; nothing was changed"
     )]
     NewerSchema { found: i64, known: i64 },
     #[error(
-        "the log was signed by {log}, the key here is {ours}. Put the right key back into keys/, or point STEWARD_HOME at the right home"
+        "the log was signed by {log}, the key here is {ours}. Put the right key back into keys/, or point \
+            STEWARD_HOME at the right home"
     )]
     WrongKey { log: String, ours: String },
     #[error("the database is busy: {detail}. Another process holds it; try again")]
@@ -57,7 +61,8 @@ pub enum Error {
     #[error("the lease on the task is another's by now. Nothing was written; whoever holds it goes on")]
     LeaseLost,
     #[error(
-        "the decision over task {task} was made already. Nothing was written; `steward approvals list` shows what waits"
+        "the decision over task {task} was made already. Nothing was written; `steward approvals list` shows \
+            what waits"
     )]
     Decided { task: String },
 }

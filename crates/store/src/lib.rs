@@ -1,17 +1,16 @@
-//! Where it is kept: one interface ([`Store`]), SQLite by default, PostgreSQL for more than one
+//! Storage: one interface ([`Store`]), with SQLite by default and PostgreSQL for more than one
 //! process.
 //!
 //! Invariants
 //! - Every write goes through [`Store::commit`]: journal entries and the state they change are one
 //!   transaction.
-//! - A reader names a [`Scope`]; a user's scope shows that user's rows and no others. PostgreSQL
-//!   keeps this by forced row-level security, SQLite by the same condition in every statement; one
+//! - A reader passes a [`Scope`]; a user's scope shows only that user's rows. PostgreSQL enforces
+//!   this by forced row-level security, SQLite by the same condition in every statement; one
 //!   conformance suite runs against both.
-//! - Journal rows are never changed or deleted. Erasing takes payloads, not entries.
-//! - What was answered as synced is on disk, and so is everything that was answered before it
-//!   ([`Durability`]).
-//! - A commit that names a fence is carried out only while its lease stands.
-//! - Only this crate knows the SQL of the store.
+//! - Journal rows are never changed or deleted. Erasure removes payloads, not entries.
+//! - When a synced commit returns, it and all earlier commits are on disk ([`Durability`]).
+//! - A commit with a fence is executed only while its lease is valid.
+//! - Only this crate contains the SQL of the store.
 
 pub mod audit;
 mod change;

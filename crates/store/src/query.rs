@@ -1,4 +1,4 @@
-//! What can be asked for.
+//! Query parameters: scopes, pages and filters.
 
 use serde::Serialize;
 use steward_domain::{
@@ -7,17 +7,17 @@ use steward_domain::{
 };
 use steward_journal::{Hash, Sealed};
 
-/// Who looks.
+/// The identity under which rows are read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Scope {
-    /// A user: sees what is theirs.
+    /// A user, who sees only their own rows.
     User(UserId),
-    /// The house: retention, verification, administration. Never handed to a request from outside.
+    /// The system: retention, verification, administration. Never used for a request from outside.
     System,
 }
 
 impl Scope {
-    /// The user, when it is one.
+    /// The user, if the scope is a user's.
     pub fn user(&self) -> Option<&UserId> {
         match self {
             Self::User(user) => Some(user),
@@ -26,32 +26,32 @@ impl Scope {
     }
 }
 
-/// How many, and after how many. Newest first unless said otherwise.
+/// A page of results. Newest first unless stated otherwise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Page {
-    /// At most this many.
+    /// Maximum number of rows.
     pub limit: u32,
-    /// Leaving out this many.
+    /// Number of rows to skip.
     pub offset: u32,
 }
 
 impl Page {
-    /// The first so many.
+    /// The first `limit` rows.
     pub fn first(limit: u32) -> Self {
         Self { limit, offset: 0 }
     }
 }
 
-/// Which conversations.
+/// A filter of conversations.
 #[derive(Debug, Clone, Default)]
 pub struct ConversationFilter {
-    /// In this state.
+    /// With this status.
     pub status: Option<ConversationStatus>,
     /// Of this application.
     pub application_domain: Option<DomainName>,
 }
 
-/// Which entities of a conversation.
+/// A filter of the entities of a conversation.
 #[derive(Debug, Clone)]
 pub enum EntitySearch {
     /// The most recently mentioned.
@@ -62,52 +62,52 @@ pub enum EntitySearch {
     Named(String),
 }
 
-/// Which runs of agents.
+/// A filter of agent runs.
 #[derive(Debug, Clone, Default)]
 pub struct ExecutionFilter {
     /// In this conversation.
     pub conversation: Option<ConversationId>,
     /// Of this agent.
     pub agent: Option<AgentKind>,
-    /// Begun since.
+    /// Started at or after this time.
     pub since: Option<Timestamp>,
 }
 
-/// Which calls of tools.
+/// A filter of tool calls.
 #[derive(Debug, Clone, Default)]
 pub struct InvocationFilter {
-    /// In this run, in the order of their start.
+    /// Of this run, in order of their start.
     pub execution: Option<ExecutionId>,
     /// Of this tool.
     pub tool: Option<ToolId>,
-    /// That ended so.
+    /// With this outcome.
     pub status: Option<Outcome>,
-    /// Begun since.
+    /// Started at or after this time.
     pub since: Option<Timestamp>,
 }
 
-/// Which tasks.
+/// A filter of tasks.
 #[derive(Debug, Clone, Default)]
 pub struct TaskFilter {
-    /// In this state.
+    /// With this status.
     pub status: Option<TaskStatus>,
 }
 
-/// Something found by meaning, with its cosine distance (0 is the same, 2 the opposite).
+/// A result of a nearest-neighbour search, with its cosine distance (0 is equal, 2 is opposite).
 #[derive(Debug, Clone, PartialEq)]
 pub struct Nearest<T> {
-    /// What was found.
+    /// The item.
     pub item: T,
-    /// How far it is.
+    /// The distance.
     pub distance: f32,
 }
 
-/// An entry with its place in the log of all entries.
+/// An entry with its index in the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogEntry {
-    /// Its place, from 0; nothing while it waits to be taken into the log.
+    /// Its index, from 0; none until it is added to the log.
     pub index: Option<u64>,
-    /// To whom its chain belongs, as the rows say.
+    /// The owner of its chain, as stored in the row.
     pub owner: String,
     /// The entry.
     pub entry: Sealed,
@@ -116,7 +116,7 @@ pub struct LogEntry {
 /// The newest signed head of the log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Head {
-    /// How many entries it covers.
+    /// The number of entries it covers.
     pub size: u64,
     /// The Merkle root over them.
     #[serde(serialize_with = "hex")]

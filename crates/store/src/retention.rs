@@ -1,38 +1,38 @@
-//! What retention did, or would do.
+//! The report of a retention run.
 
 use serde::Serialize;
 use steward_domain::{TaskId, Timestamp};
 
-/// What a run of retention purged.
+/// What a retention run purged.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct RetentionReport {
-    /// Whether it only looked.
+    /// Whether it was a dry run.
     pub dry_run: bool,
-    /// What it found, by kind.
+    /// What was purged, by kind.
     pub purged: Vec<Purge>,
     /// Files of purged artifacts, for the caller to remove.
     pub files: Vec<PurgedFile>,
 }
 
-/// A file that its task left behind.
+/// A file of a purged artifact.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PurgedFile {
     /// The task it belonged to.
     pub task_id: TaskId,
-    /// Where the artifact said it is.
+    /// The location that the artifact recorded.
     pub content_ref: String,
 }
 
-/// One kind of thing.
+/// One kind of purged rows.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Purge {
-    /// What: `task`, `agent_execution`, …
+    /// The kind: `task`, `agent_execution`, …
     pub kind: &'static str,
-    /// What happens to it: `deleted`, `archived`, `erased`.
+    /// The action: `deleted`, `archived`, `erased`.
     pub action: &'static str,
-    /// How many.
+    /// The number of rows.
     pub count: u64,
-    /// Everything older than this; nothing where each has its own time.
+    /// The cutoff time; none if each row has its own.
     pub before: Option<Timestamp>,
 }
 

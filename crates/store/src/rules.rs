@@ -1,13 +1,13 @@
-//! Rules that both stores keep in the same words.
+//! Rules that both stores share.
 
-use crate::audit::house;
+use crate::audit::system_owner;
 use crate::change::{Commit, NewMessage};
 use crate::error::{Error, Result};
 use crate::query::Scope;
 use steward_domain::{ChainId, Check, ConversationId, Message, SavedKind, Sequence, ToolDefinition, Valid};
 use uuid::Uuid;
 
-/// Only an active conversation takes messages.
+/// Only an active conversation accepts messages.
 pub(crate) fn open_for_messages(status: Option<&str>, id: ConversationId) -> Result<()> {
     match status {
         Some("active") => Ok(()),
@@ -19,7 +19,7 @@ pub(crate) fn open_for_messages(status: Option<&str>, id: ConversationId) -> Res
     }
 }
 
-/// The message in its place, with its rules checked.
+/// The message with its sequence number, validated.
 pub(crate) fn placed(new: NewMessage, place: u64) -> Result<Valid<Message>> {
     let message = Message {
         id: new.id,
@@ -35,7 +35,7 @@ pub(crate) fn placed(new: NewMessage, place: u64) -> Result<Valid<Message>> {
     Ok(message.validate()?)
 }
 
-/// What is to be replaced is not what was read: somebody else was quicker.
+/// The item changed since it was read: another writer was faster.
 pub(crate) fn changed_meanwhile(kind: SavedKind, id: Uuid) -> Error {
     Error::Conflict {
         what: format!("a newer {} {id}", kind.name()),
@@ -51,9 +51,10 @@ pub(crate) fn newest(tools: Vec<Valid<ToolDefinition>>, named: bool) -> Option<V
     tools.into_iter().filter(|tool| named || tool.is_active).max_by_key(number)
 }
 
-/// The house's own chain is written by the house alone: whoever writes a chain first owns it.
+/// Only the system may write the system chain: the first writer of a chain owns it.
 pub(crate) fn may_write(scope: &Scope, commit: &Commit) -> Result<()> {
     let other = scope.user().is_some_and(|user| *user != commit.owner);
-    let house = commit.chain == ChainId::SYSTEM && (*scope != Scope::System || commit.owner != house()?);
-    if other || house { Err(Error::OtherOwner) } else { Ok(()) }
+    let foreign =
+        commit.chain == ChainId::SYSTEM && (*scope != Scope::System || commit.owner != system_owner()?);
+    if other || foreign { Err(Error::OtherOwner) } else { Ok(()) }
 }

@@ -1,12 +1,12 @@
-//! Rows under seal: each commit writes into the journal what it did to which row, so that a row
-//! which was changed, added or taken away by other means is found.
+//! Row seals: each commit records in the journal which rows it wrote, so that rows that are
+//! changed, added or removed by other means are detected.
 //!
 //! A seal is a keyed hash over the row's content. The key is derived from the log's signing key, so
-//! whoever reads the journal cannot try out what a row held, and whoever writes the database cannot
-//! make a seal.
+//! a reader of the journal cannot guess the content of a row, and a writer of the database cannot
+//! forge a seal.
 //!
-//! Not under seal: queues and leases, ticks of schedules, entities, recipes, tools, and when a
-//! conversation was last changed.
+//! Not sealed: queues and leases, ticks of schedules, entities, recipes, tools, and the time of a
+//! conversation's last change.
 
 use crate::change::{Change, Commit, NewMessage};
 use crate::error::Result;
@@ -19,9 +19,9 @@ use steward_journal::note::NoteSigner;
 
 /// The member of an entry that holds the seals of its commit.
 pub(crate) use steward_journal::SEALED_ROWS as MEMBER;
-/// What stands there for a payload that was erased on purpose.
+/// The seal of a payload that was erased on purpose.
 pub(crate) const ERASED: &str = "erased";
-/// What stands there for something that its owner removed.
+/// The seal of an item that its owner deleted.
 pub(crate) const DELETED: &str = "deleted";
 
 /// The seals of a commit, by `kind/id`.
@@ -74,12 +74,11 @@ pub(crate) fn of(signer: &NoteSigner, kind: &str, row: &impl Serialize) -> Resul
     let mut text = String::with_capacity(512);
     jcs(&serde_json::to_value(row)?, &mut text);
     let hash = signer.keyed_hash(&[b"steward.rows.v1\0", kind.as_bytes(), b"\0", text.as_bytes()]);
-    // Half of it is as hard to hit as the key is to guess, and takes half the room.
+    // Half of the hash still has 128 bits, and takes half the space.
     Ok(hash.to_string().chars().take(32).collect())
 }
 
-/// A message without the place that the store gives it: the order of the journal is the order of
-/// the messages.
+/// A message without its sequence number: the order of the journal is the order of the messages.
 fn of_new_message(signer: &NoteSigner, message: &NewMessage) -> Result<String> {
     let NewMessage { id, conversation_id, role, content, timestamp, agent_type, tool_calls, metadata } =
         message;
@@ -91,7 +90,7 @@ fn of_new_message(signer: &NoteSigner, message: &NewMessage) -> Result<String> {
     )
 }
 
-/// The seal of a message that has its place.
+/// The seal of a message with a sequence number.
 pub(crate) fn of_message(signer: &NoteSigner, message: &Message) -> Result<String> {
     let message = message.clone();
     of_new_message(
@@ -109,15 +108,15 @@ pub(crate) fn of_message(signer: &NoteSigner, message: &Message) -> Result<Strin
     )
 }
 
-/// A conversation without what changes by itself; one that was deleted keeps its owner and its
-/// time.
+/// A conversation without the fields that change by themselves; a deleted one keeps its owner and
+/// its time.
 pub(crate) fn of_conversation(signer: &NoteSigner, row: &Conversation) -> Result<String> {
     let content = json!({ "id": row.id, "user": row.user_id, "domain": row.application_domain,
         "created": row.created_at, "metadata": row.metadata });
     of(signer, "conversation", &content)
 }
 
-/// A call without the run it belongs to: retention may take the run first.
+/// A call without the run it belongs to: retention may delete the run first.
 pub(crate) fn of_invocation(signer: &NoteSigner, row: &ToolInvocation) -> Result<String> {
     let mut content = serde_json::to_value(row)?;
     if let Value::Object(members) = &mut content {
@@ -126,7 +125,7 @@ pub(crate) fn of_invocation(signer: &NoteSigner, row: &ToolInvocation) -> Result
     of(signer, "invocation", &content)
 }
 
-/// Whether a conversation was emptied.
+/// Whether a conversation was deleted.
 pub(crate) fn is_deleted(row: &Conversation) -> bool {
     row.status == ConversationStatus::Deleted
 }

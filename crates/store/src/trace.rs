@@ -1,4 +1,4 @@
-//! A task's trace, read out of its journal: steps, calls joined with what came of them, sub-agents.
+//! The trace of a task, derived from its journal: steps, calls with their results, sub-agents.
 
 use crate::error::Result;
 use crate::interface::Store;
@@ -14,7 +14,7 @@ use steward_journal::Sealed;
 /// Entries read at a time.
 const PAGE: u32 = 1000;
 
-/// The trace of a task; nothing when it has no journal that the scope may see.
+/// The trace of a task; none if the scope can see no journal for it.
 pub async fn trace(store: &dyn Store, scope: &Scope, id: TaskId) -> Result<Option<Valid<TraceLog>>> {
     let mut steps = Steps::default();
     let mut read = 0;
@@ -50,7 +50,7 @@ pub async fn trace(store: &dyn Store, scope: &Scope, id: TaskId) -> Result<Optio
 #[derive(Default)]
 struct Steps {
     records: Vec<StepRecord>,
-    /// Calls whose observation has not come yet: their step and when they were made.
+    /// Calls without an observation yet: their step and when they were made.
     open: HashMap<String, (usize, Timestamp)>,
     first: Option<Timestamp>,
     last: Option<Timestamp>,
@@ -86,7 +86,7 @@ impl Steps {
         Ok(())
     }
 
-    /// Joins an observation with its call; false when there is no such call.
+    /// Joins an observation with its call; false if there is no such call.
     fn close(&mut self, call_id: &str, data: &Map<String, Value>, now: Timestamp) -> bool {
         let Some((place, made)) = self.open.remove(call_id) else { return false };
         let Some(record) = self.records.get_mut(place) else { return false };
@@ -116,7 +116,7 @@ fn call(data: &Map<String, Value>) -> Option<ToolCallRecord> {
     })
 }
 
-/// What an outcome or a decision means for the reader.
+/// The severity of an outcome or a decision.
 fn level(event: EventType, data: &Map<String, Value>) -> StepLevel {
     let word = ["status", "decision", "outcome"]
         .iter()
@@ -131,7 +131,7 @@ fn level(event: EventType, data: &Map<String, Value>) -> StepLevel {
     }
 }
 
-/// The members in a line; payloads stand as what they are.
+/// The members on one line; payload references are shown as such.
 fn summary(data: &Map<String, Value>) -> String {
     let member = |(name, value): (&String, &Value)| match value {
         Value::String(text) => format!("{name}: {text}"),

@@ -1,4 +1,4 @@
-//! Usage of tools and agents: success, mean and 95th percentile, from details and from the
+//! Usage of tools and agents: success rate, mean and 95th percentile, from details and from the
 //! aggregates that outlive them.
 
 use serde::Serialize;
@@ -19,19 +19,19 @@ pub struct Analytics {
 pub struct Usage {
     /// Its name.
     pub name: String,
-    /// How often it was used.
+    /// Number of calls.
     pub calls: u64,
-    /// How often that went well.
+    /// Number of successful calls.
     pub successes: u64,
-    /// The share of it.
+    /// The success rate.
     pub success_rate: f64,
     /// The mean duration.
     pub mean_ms: f64,
-    /// The duration that 95 of 100 stay under, interpolated as SQL's `percentile_cont` does.
+    /// The 95th percentile of the duration, interpolated as SQL's `percentile_cont` does.
     pub p95_ms: f64,
 }
 
-/// Calls of one name that went the same way and took equally long.
+/// Calls of one name with the same success and duration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Group {
     pub(crate) name: String,
@@ -40,15 +40,14 @@ pub(crate) struct Group {
     pub(crate) count: u64,
 }
 
-/// The duration an aggregate keeps: three significant binary digits past the first, so at most 6 %
-/// off.
+/// The duration that an aggregate keeps: four significant binary digits, so at most 6 % off.
 pub(crate) fn rounded(duration_ms: u64) -> u64 {
     let shift = (64 - duration_ms.leading_zeros()).saturating_sub(4);
     (duration_ms >> shift) << shift
 }
 
-/// What is summed up by day before its details go: day, user, name, success, rounded duration; and
-/// how often.
+/// Daily aggregates, kept when details are deleted: day, user, name, success, rounded duration, and
+/// the count.
 #[derive(Debug, Default)]
 pub(crate) struct Rollup(pub(crate) BTreeMap<(String, String, String, bool, u64), u64>);
 

@@ -1,4 +1,5 @@
-//! Between domain values and columns: enums as words, structures as JSON text, vectors as bytes.
+//! Conversion between domain values and columns: enums as words, structures as JSON text, vectors
+//! as bytes.
 
 use crate::error::{Error, Result};
 use serde::{Serialize, de::DeserializeOwned};
@@ -41,18 +42,17 @@ pub(crate) fn vector_from_bytes(bytes: &[u8]) -> Vec<f32> {
     bytes.as_chunks::<4>().0.iter().map(|chunk| f32::from_le_bytes(*chunk)).collect()
 }
 
-/// How names are compared without regard to case; computed here so that both stores agree on every
-/// alphabet.
+/// The case-folded form of a name; computed here so that both stores agree on every alphabet.
 pub(crate) fn folded(text: &str) -> String {
     text.to_lowercase()
 }
 
-/// SQL keeps signed 64-bit numbers; what we count never comes near the edge.
+/// SQL stores signed 64-bit numbers; our counts never reach the limit.
 pub(crate) fn int(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-/// Back from SQL; a negative count is a value we cannot have written.
+/// Converts back from SQL; a negative count is an error.
 pub(crate) fn uint(number: i64) -> Result<u64> {
     u64::try_from(number).map_err(|_| Error::BadRow(format!("{number} is negative")))
 }

@@ -1,7 +1,7 @@
-//! What an instrumented call costs that does nothing: with nobody listening, with metrics, and with
-//! spans for a receiver.
+//! Measures the overhead of an instrumented call that does nothing: with telemetry off, with
+//! metrics, and with spans for a receiver.
 //!
-//! `cargo run --profile bench -p steward-telemetry --example off_cost`. Each way is measured in
+//! `cargo run --profile bench -p steward-telemetry --example off_cost`. Each mode is measured in
 //! rounds, and the median round is shown.
 #![allow(
     clippy::disallowed_methods,
@@ -20,7 +20,7 @@ use tracing::field::{Empty, display};
 const CALLS: u32 = 50_000;
 const ROUNDS: usize = 15;
 
-/// The same as the call path does around a tool.
+/// The same instrumentation as around a tool call.
 async fn instrumented(tool: &str, number: u64) -> u64 {
     let span = tracing::info_span!(
         target: "steward_tools", "execute_tool",

@@ -1,8 +1,8 @@
-//! The one layer: it reads each span once and hands it, when it closes, to the metrics, the
-//! exporter and the log.
+//! The tracing layer: it reads each span once and, when the span closes, passes it to the metrics,
+//! the exporter and the log.
 //!
-//! It says at each callsite whether anybody listens, and `tracing` keeps the answer: what nobody
-//! wants costs a load of an atomic.
+//! It declares its interest once per callsite, and `tracing` caches the result: a span without a
+//! consumer costs one atomic load.
 
 use tracing::span::{Attributes, Id, Record};
 use tracing::subscriber::Interest;
@@ -16,7 +16,7 @@ use crate::metrics::Metrics;
 use crate::otlp::Queue;
 use crate::span::{Ids, OURS, Span};
 
-/// Reads spans for whoever wants them.
+/// Collects spans for their consumers.
 #[derive(Debug)]
 pub(crate) struct Collect {
     pub(crate) metrics: Option<Metrics>,
@@ -32,7 +32,7 @@ impl Collect {
     }
 }
 
-/// A span of ours that stands for a piece of work.
+/// Whether a span belongs to one of our crates.
 fn is_ours(about: &Metadata<'_>) -> bool {
     about.is_span() && about.target().starts_with(OURS) && *about.level() <= Level::INFO
 }

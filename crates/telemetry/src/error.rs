@@ -1,9 +1,9 @@
-//! Why telemetry cannot start. Each kind has a code with a page in `docs/errors/`. No value of a
-//! header is ever told.
+//! Errors at the start of telemetry. Each kind has a code with a page in `docs/errors/`. Header
+//! values never appear in a message.
 
 use steward_domain::{Coded, ErrorClass};
 
-/// The crate's result.
+/// The result type of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Errors of telemetry.

@@ -1,17 +1,16 @@
-//! What is seen of Steward from outside: spans for an OTLP receiver, metrics for Prometheus, a log
-//! on standard error.
+//! Observability: spans for an OTLP receiver, metrics for Prometheus, a log on standard error.
 //!
-//! Code says what it does once, as a `tracing` span with the names of the GenAI semantic
-//! conventions (`chat`, `execute_tool`, `invoke_agent`); everything here is made from those spans.
+//! Code is instrumented once, with `tracing` spans named after the GenAI semantic conventions
+//! (`chat`, `execute_tool`, `invoke_agent`); all telemetry is derived from those spans.
 //!
 //! Invariants
-//! - What is off costs nothing: with nothing asked for no subscriber is installed.
-//! - Nothing that was said leaves: names, ids, counts, durations, outcomes and codes do; prompts,
-//!   arguments, results, texts and keys do not (see `span::ATTRIBUTES`).
-//! - Nobody waits for a receiver: a span that finds no room is dropped and counted, and the end of
-//!   the program has a deadline.
+//! - Disabled telemetry costs nothing: if no option is set, no subscriber is installed.
+//! - No content is exported: names, ids, counts, durations, outcomes and codes are; prompts,
+//!   arguments, results, texts and keys are not (see `span::ATTRIBUTES`).
+//! - Instrumented code never waits for a receiver: if the queue is full, a span is dropped and
+//!   counted, and shutdown has a deadline.
 //!
-//! It does not keep anything: what happened is in the journal, also when nobody was looking.
+//! This crate stores nothing: the journal records what happened, whether telemetry is on or not.
 
 mod collect;
 mod error;
@@ -32,7 +31,7 @@ pub use metrics::Metrics;
 pub use options::{Endpoint, Headers, LogFilter, LogFormat, Options};
 pub use otlp::Delivered;
 
-/// Telemetry that runs. Dropping it sends the last spans, within the time of the options.
+/// Running telemetry. Dropping it sends the last spans, within the time limit of the options.
 #[derive(Debug)]
 #[must_use = "telemetry ends when this is dropped"]
 pub struct Telemetry {
@@ -42,20 +41,20 @@ pub struct Telemetry {
 }
 
 impl Telemetry {
-    /// The metrics, when they are counted.
+    /// The metrics, if enabled.
     #[must_use]
     pub fn metrics(&self) -> Option<Metrics> {
         self.metrics.clone()
     }
 
-    /// What became of spans so far.
+    /// Delivery counts of spans so far.
     #[must_use]
     pub fn delivered(&self) -> Delivered {
         self.exporter.as_ref().map(|exporter| exporter.delivery().so_far()).unwrap_or_default()
     }
 
-    /// Sends the last spans within this time, and tells what became of all of them. It blocks for
-    /// that long at most.
+    /// Sends the last spans within this time, and returns the delivery counts. It blocks at most
+    /// that long.
     pub fn shutdown(mut self, within: Duration) -> Delivered {
         self.exporter.take().map(|mut exporter| exporter.finish(within)).unwrap_or_default()
     }
@@ -69,8 +68,8 @@ impl Drop for Telemetry {
     }
 }
 
-/// Starts what the options ask for, for the whole process. With nothing asked for, nothing is
-/// installed.
+/// Starts the telemetry that the options enable, for the whole process. If none is enabled, nothing
+/// is installed.
 pub fn start(options: &Options) -> Result<Telemetry> {
     let (telemetry, dispatch) = prepare(options)?;
     if let Some(dispatch) = dispatch {
@@ -79,7 +78,7 @@ pub fn start(options: &Options) -> Result<Telemetry> {
     Ok(telemetry)
 }
 
-/// Makes what the options ask for without installing it, for whoever wants it in one place only.
+/// Creates the telemetry without installing it, for local use.
 pub fn prepare(options: &Options) -> Result<(Telemetry, Option<Dispatch>)> {
     let (exporter, queue) = match &options.endpoint {
         Some(endpoint) => {

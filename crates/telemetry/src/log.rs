@@ -1,8 +1,8 @@
-//! The log on standard error: a line for each event that the filter lets through, and one for each
-//! span of ours that closes.
+//! The log on standard error: a line for each event that passes the filter, and one for each of our
+//! spans that closes.
 //!
-//! Both formats say the same. It is written when it happens, so that a program that dies has said
-//! what it had to say.
+//! Both formats have the same content. Lines are written immediately, so that nothing is lost when
+//! the program dies.
 
 use std::fmt;
 use std::io::Write as _;
@@ -32,7 +32,7 @@ impl Log {
         self.filter.0.would_enable(about.target(), about.level())
     }
 
-    /// The most that any part of the filter lets through.
+    /// The most verbose level of the filter.
     pub(crate) fn level(&self) -> LevelFilter {
         let named = self.filter.0.iter().map(|(_, level)| level);
         named.chain(self.filter.0.default_level()).max().unwrap_or(LevelFilter::OFF)
@@ -99,8 +99,8 @@ impl Log {
     }
 
     fn write(&self, line: &str) {
-        // In one write, so that lines of several threads do not mix. Nobody is left to tell that it
-        // failed.
+        // One write, so that lines of several threads do not mix. A failure cannot be reported
+        // anywhere.
         let _lost = std::io::stderr().lock().write_all(line.as_bytes());
     }
 }
@@ -143,7 +143,7 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// A text that cannot begin a line of its own.
+/// A text without line breaks.
 fn plain(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }

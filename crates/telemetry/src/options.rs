@@ -1,6 +1,5 @@
-//! What is switched on. Everything is off unless somebody asks for it, and a value that cannot be
-//! read is an error and not a default: telemetry that is silently missing is found out when it is
-//! needed.
+//! The options. Everything is off by default. A value that cannot be parsed is an error and not
+//! replaced by a default: otherwise missing telemetry would be noticed only when it is needed.
 
 use std::fmt;
 use std::str::FromStr as _;
@@ -21,24 +20,24 @@ const DISABLED: &str = "OTEL_SDK_DISABLED";
 const FILTER: &str = "STEWARD_LOG";
 const FORMAT: &str = "STEWARD_LOG_FORMAT";
 
-/// What is switched on.
+/// The options.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Options {
-    /// Where spans go; nowhere when nothing is said.
+    /// The receiver of spans; none disables the export.
     pub endpoint: Option<Endpoint>,
-    /// What is sent along, such as a key.
+    /// Headers of each request, such as a key.
     pub headers: Headers,
-    /// The name under which the receiver shows us.
+    /// The service name shown by the receiver.
     pub service_name: String,
-    /// What is logged to standard error; nothing when nothing is said.
+    /// The filter of the log on standard error; none disables the log.
     pub log: Option<LogFilter>,
-    /// How a line of the log looks.
+    /// The format of a log line.
     pub log_format: LogFormat,
     /// Whether metrics are counted.
     pub metrics: bool,
-    /// Label sets of one metric; what comes after them is counted under `other`.
+    /// Maximum number of label sets of one metric; further ones are counted as `other`.
     pub label_sets: usize,
-    /// What the last spans have to leave within when the program ends.
+    /// Time limit for sending the last spans at shutdown.
     pub flush_within: Duration,
 }
 
@@ -58,12 +57,12 @@ impl Default for Options {
 }
 
 impl Options {
-    /// As the environment says.
+    /// Reads the options from the environment.
     pub fn from_env() -> Result<Self> {
         Self::from_variables(|name| std::env::var(name).ok())
     }
 
-    /// As these variables say. An empty one is one that is not set.
+    /// Reads the options from these variables. An empty variable counts as unset.
     pub fn from_variables(variable: impl Fn(&str) -> Option<String>) -> Result<Self> {
         let read =
             |name: &str| variable(name).map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
@@ -96,7 +95,7 @@ impl Options {
 pub struct Endpoint(Url);
 
 impl Endpoint {
-    /// Reads an address such as `http://127.0.0.1:4318`.
+    /// Parses an address such as `http://127.0.0.1:4318`.
     pub fn parse(text: &str) -> Result<Self> {
         let wrong = |detail: &str| Error::Endpoint { variable: ENDPOINT, detail: detail.to_owned() };
         let url = Url::parse(text).map_err(|error| wrong(&error.to_string()))?;
@@ -109,7 +108,7 @@ impl Endpoint {
         Ok(Self(url))
     }
 
-    /// Where spans go.
+    /// The URL for spans.
     pub(crate) fn traces(&self) -> Url {
         let mut url = self.0.clone();
         url.set_path(&format!("{}/v1/traces", self.0.path().trim_end_matches('/')));
@@ -121,12 +120,12 @@ impl Endpoint {
     }
 }
 
-/// What is sent along with every batch. The values are never shown.
+/// Headers of every batch. The values are never shown.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Headers(HeaderMap);
 
 impl Headers {
-    /// Reads `name=value,other=value`, in which values are percent-encoded.
+    /// Parses `name=value,other=value`, with percent-encoded values.
     pub fn parse(text: &str) -> Result<Self> {
         let mut headers = HeaderMap::new();
         for (place, entry) in text.split(',').enumerate().filter(|(_, entry)| !entry.trim().is_empty()) {
@@ -154,16 +153,17 @@ impl fmt::Debug for Headers {
     }
 }
 
-/// What is logged. A bare level speaks of Steward's own crates: what others write may hold what was
-/// sent, so each is named by whoever wants it.
+/// The log filter. A bare level applies only to Steward's own crates: other crates may log request
+/// contents, so they must be named explicitly.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LogFilter(pub(crate) Targets);
 
 impl LogFilter {
-    /// Reads `info`, or `info,steward_tools=debug,rmcp=warn`.
+    /// Parses `info`, or `info,steward_tools=debug,rmcp=warn`.
     pub fn parse(text: &str) -> Result<Self> {
         let wrong = |detail: String| Error::Filter { variable: FILTER, detail };
-        // A word that is no level would be the name of a crate, and `inof` would log nothing.
+        // A word that is not a level would be taken as the name of a crate, and `inof` would log
+        // nothing.
         if let Some(word) = text
             .split(',')
             .map(str::trim)
@@ -177,7 +177,7 @@ impl LogFilter {
     }
 }
 
-/// How a line of the log looks.
+/// The format of a log line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum LogFormat {
     /// For people.
@@ -188,7 +188,7 @@ pub enum LogFormat {
 }
 
 impl LogFormat {
-    /// Reads `text` or `json`.
+    /// Parses `text` or `json`.
     pub fn parse(text: &str) -> Result<Self> {
         match text {
             "text" => Ok(Self::Text),

@@ -1,4 +1,4 @@
-//! What the environment may say, and what it is told when it says something else.
+//! Valid environment variables, and the errors for invalid ones.
 
 use super::*;
 use steward_domain::Coded as _;

@@ -1,7 +1,7 @@
-//! What is kept of a span: who, how long, how it ended. Nothing that was said.
+//! The exported data of a span: names, duration and outcome, but no content.
 //!
-//! Only the fields of [`ATTRIBUTES`] are read at all, so that a prompt, an argument or a key that
-//! somebody puts into a span by mistake goes nowhere. Texts are cut: a name is short.
+//! Only the fields of [`ATTRIBUTES`] are read, so that a prompt, an argument or a key that is put
+//! into a span by mistake is not exported. Texts are truncated.
 
 use std::fmt;
 use std::hash::{BuildHasher as _, RandomState};
@@ -10,10 +10,10 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use tracing::field::{Field, Visit};
 
-/// Steward's own crates begin like this. Spans of others are none of ours.
+/// Prefix of the names of Steward's crates. Spans of other crates are ignored.
 pub(crate) const OURS: &str = "steward";
 
-/// The fields that are kept. They are names, ids, counts and outcomes.
+/// The fields that are exported: names, ids, counts and outcomes.
 pub(crate) const ATTRIBUTES: [&str; 23] = [
     "error.type",
     "gen_ai.agent.id",
@@ -40,7 +40,7 @@ pub(crate) const ATTRIBUTES: [&str; 23] = [
     "steward.task.kind",
 ];
 
-/// Characters of a text that are kept.
+/// Maximum number of characters of a text.
 const LONGEST: usize = 128;
 
 /// The value of a field.
@@ -52,7 +52,7 @@ pub(crate) enum Value {
     Flag(bool),
 }
 
-/// Which side of a call a span is.
+/// The kind of a span: internal, client or server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Kind {
     #[default]
@@ -61,7 +61,7 @@ pub(crate) enum Kind {
     Client,
 }
 
-/// Where a span stands in its trace.
+/// The position of a span in its trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct SpanPosition {
     pub(crate) trace: [u8; 16],
@@ -69,15 +69,15 @@ pub(crate) struct SpanPosition {
     pub(crate) parent: Option<[u8; 8]>,
 }
 
-/// A span, from its beginning to its end.
+/// A span, from start to end.
 #[derive(Debug, Clone)]
 pub(crate) struct Span {
     /// The name in the code.
     pub(crate) kind_name: &'static str,
-    /// The name that is shown.
+    /// The displayed name.
     pub(crate) name: Option<String>,
     pub(crate) kind: Kind,
-    /// Nothing when only metrics are counted.
+    /// None if only metrics are enabled.
     pub(crate) place: Option<SpanPosition>,
     /// Wall time in nanoseconds since 1970.
     pub(crate) began: u64,
@@ -123,7 +123,7 @@ impl Span {
         }
     }
 
-    /// How it ended. A span that ends without a word was given up: its future was dropped.
+    /// The outcome. A span that closes without one was cancelled: its future was dropped.
     pub(crate) fn outcome(&self) -> &str {
         self.text("steward.outcome").unwrap_or("cancelled")
     }
@@ -180,13 +180,13 @@ impl Visit for Span {
     }
 }
 
-/// A name is short and has no lines.
+/// Truncates a name and removes line breaks.
 fn cut(text: &str) -> String {
     text.chars().take(LONGEST).map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
-/// Makes ids. They must differ and need not be hard to guess: a counter, hashed with keys that the
-/// system gives each process.
+/// Generates ids. They must be unique but not secret: a counter, hashed with a random key of the
+/// process.
 #[derive(Debug, Default)]
 pub(crate) struct Ids {
     keys: RandomState,
@@ -194,7 +194,7 @@ pub(crate) struct Ids {
 }
 
 impl Ids {
-    /// The place of a new span below its parent, or at the root of a new trace.
+    /// The position of a new span below its parent, or at the root of a new trace.
     pub(crate) fn place(&self, parent: Option<SpanPosition>) -> SpanPosition {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let part = |salt: u8| self.keys.hash_one((number, salt)).max(1).to_be_bytes();
@@ -210,7 +210,7 @@ impl Ids {
     }
 }
 
-/// The moment, for records and for durations.
+/// The current time, for records and for durations.
 #[allow(clippy::disallowed_methods, reason = "nothing is decided by it: it is only shown")]
 fn now() -> (u64, Instant) {
     (unix_nanos(), Instant::now())

@@ -7,3 +7,4 @@ pub mod calendar;
 pub mod period;
 pub mod synonyms;
 pub mod tokens;
+pub mod words;

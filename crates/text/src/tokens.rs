@@ -294,7 +294,7 @@ impl Spans {
 }
 
 /// The singular of a plural, else the word.
-fn singular(word: &str) -> String {
+pub fn singular(word: &str) -> String {
     if word.len() < 4 || word.ends_with("ss") || word.ends_with("us") || word.ends_with("is") {
         return word.to_owned();
     }
@@ -311,27 +311,10 @@ fn singular(word: &str) -> String {
 
 /// Number of letters to change, add, drop or swap, up to `most` (else `most + 1`).
 pub fn distance(left: &str, right: &str, most: usize) -> usize {
-    let (a, b): (Vec<char>, Vec<char>) = (left.chars().collect(), right.chars().collect());
-    if a.len().abs_diff(b.len()) > most {
+    if left.chars().count().abs_diff(right.chars().count()) > most {
         return most + 1;
     }
-    let mut older: Vec<usize> = Vec::new();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.iter().enumerate() {
-        let mut next = vec![i + 1];
-        for (j, y) in b.iter().enumerate() {
-            let cell = |row: &[usize], place: usize| row.get(place).copied().unwrap_or(usize::MAX / 2);
-            let mut best =
-                (cell(&row, j) + usize::from(x != y)).min(cell(&row, j + 1) + 1).min(cell(&next, j) + 1);
-            let swapped = i > 0 && j > 0 && a.get(i - 1) == Some(y) && b.get(j - 1) == Some(x);
-            if swapped {
-                best = best.min(cell(&older, j - 1) + 1);
-            }
-            next.push(best);
-        }
-        older = std::mem::replace(&mut row, next);
-    }
-    row.last().copied().unwrap_or(0).min(most + 1)
+    strsim::osa_distance(left, right).min(most + 1)
 }
 
 /// The words of a name: split at signs, at capitals inside a word, and between letters and digits.
@@ -367,4 +350,26 @@ pub fn looks_like_id(name: &str) -> bool {
         || name.ends_with("ID")
         || name.ends_with("Id")
         || lower == "uuid"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::distance;
+
+    #[test]
+    fn edits_are_counted_up_to_a_limit() {
+        for (a, b, most, expected) in [
+            ("", "", 3, 0),
+            ("a", "", 3, 1),
+            ("", "abc", 3, 3),
+            ("", "abc", 2, 3),
+            ("kitten", "sitting", 3, 3),
+            ("kitten", "sitting", 1, 2),
+            ("amont", "amount", 2, 1),
+            ("form", "from", 2, 1),
+            ("abc", "abc", 0, 0),
+        ] {
+            assert_eq!(distance(a, b, most), expected, "{a} {b}");
+        }
+    }
 }

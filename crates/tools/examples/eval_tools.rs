@@ -199,7 +199,8 @@ fn filling(index: &Index, entries: &[Entry], requests: &[Json], wrong: bool) {
         }
     }
     println!(
-        "arguments, given the tool: all right in {:.3} of all requests and {:.3} of the {known} whose schema has all their arguments",
+        "arguments, given the tool: all right in {:.3} of all requests and {:.3} of the {known} whose schema \
+            has all their arguments",
         whole as f64 / requests.len() as f64,
         whole as f64 / known.max(1) as f64,
     );

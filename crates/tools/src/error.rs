@@ -68,10 +68,12 @@ pub enum Error {
     },
     #[error("the MCP server {server} does not keep to the protocol: {detail}")]
     Protocol { server: String, detail: String },
-    #[error("the MCP server {server} failed {failures} times in a row; it is tried again in {:.0} s", retry_after.as_secs_f64())]
+    #[error("the MCP server {server} failed {failures} times in a row; it is tried again in {:.0} \
+        s", retry_after.as_secs_f64())]
     CircuitOpen { server: String, failures: u32, retry_after: Duration },
     #[error(
-        "the MCP server {server} changed {tool}: {change}. Look at it with `steward tools show {tool}` and accept it with `steward mcp-servers accept {server}`"
+        "the MCP server {server} changed {tool}: {change}. Look at it with `steward tools show {tool}` and \
+            accept it with `steward mcp-servers accept {server}`"
     )]
     Held { server: String, tool: String, change: String },
     #[error("the MCP server {server} wants a login: run `steward mcp-servers login {server}`. {detail}")]

@@ -5,7 +5,7 @@
 //! - A tool takes an [`AdmittedCall`](steward_policy::AdmittedCall) and nothing else, so policy has
 //!   seen every call.
 //! - A call that changes something is written down before it is made, and its outcome after, by the
-//!   `call::Ledger` of whoever built the desk.
+//!   `call::Ledger` of the gateway's owner.
 //! - What comes back is untrusted, whatever it says of itself.
 //! - Outbound connections of tools go through [`egress`], child processes through [`process`].
 //!   Nothing else opens either.

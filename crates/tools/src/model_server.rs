@@ -103,10 +103,10 @@ impl Launched for Server {
 
 /// Where the output of a server goes.
 #[derive(Debug)]
-struct Log(Mutex<Kept>);
+struct Log(Mutex<LogFile>);
 
 #[derive(Debug)]
-struct Kept {
+struct LogFile {
     file: File,
     room: u64,
     tail: Vec<u8>,
@@ -124,7 +124,7 @@ impl Log {
             size = 0;
         }
         let file = File::options().append(true).create(true).mode(0o600).open(path)?;
-        Ok(Self(Mutex::new(Kept { file, room: room - size, tail: Vec::new() })))
+        Ok(Self(Mutex::new(LogFile { file, room: room - size, tail: Vec::new() })))
     }
 
     fn push(&self, bytes: &[u8]) {

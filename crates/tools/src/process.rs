@@ -194,7 +194,7 @@ impl Running {
     /// Kills the group once, and before it everything below it. Its number is forgotten, because
     /// the kernel may hand it out anew.
     fn end_group(&mut self) {
-        // While the keeper lives, all of the family is below it. Once it has been waited for, its
+        // While the reaper lives, all of the family is below it. Once it has been waited for, its
         // number is not ours.
         if let (Some(_), Some(id)) = (self.child.id(), self.group.and(self.id)) {
             end_family(id);

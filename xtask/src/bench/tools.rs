@@ -86,10 +86,11 @@ fn overheads(program: &Path, server: &Path) -> Result<()> {
     let at = |name: &str| {
         told.get(name).and_then(Value::as_f64).with_context(|| format!("call_overhead says no {name}"))
     };
-    let (bare, desk) = ((at("bare_p50_us")?, at("bare_p99_us")?), (at("desk_p50_us")?, at("desk_p99_us")?));
+    let (bare, gateway) =
+        ((at("bare_p50_us")?, at("bare_p99_us")?), (at("gateway_p50_us")?, at("gateway_p99_us")?));
     println!(
-        "a bare call: p50 {:.0} µs, p99 {:.0} µs; through the desk: {:.0} µs, {:.0} µs",
-        bare.0, bare.1, desk.0, desk.1
+        "a bare call: p50 {:.0} µs, p99 {:.0} µs; through the gateway: {:.0} µs, {:.0} µs",
+        bare.0, bare.1, gateway.0, gateway.1
     );
     println!("our overhead per call, p50: {:.0} µs", at("overhead_p50_us")?);
     let p99 = at("overhead_p99_us")?;

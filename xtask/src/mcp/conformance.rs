@@ -238,7 +238,8 @@ mod tests {
 
     #[test]
     fn what_differs_from_the_list_is_a_problem() {
-        let printed = "✓ early: 1 passed, 0 failed\n=== SUMMARY ===\n✓ ping: 1 passed, 0 failed\n✗ auth/a: 1 passed, 2 failed\n\nTotal: 2 passed, 2 failed\n";
+        let printed = "✓ early: 1 passed, 0 failed\n=== SUMMARY ===\n✓ ping: 1 passed, 0 failed\n✗ auth/a: 1 \
+            passed, 2 failed\n\nTotal: 2 passed, 2 failed\n";
         let results = summary(printed);
         assert_eq!(results, [("ping".to_owned(), Verdict::Passed), ("auth/a".to_owned(), Verdict::Failed)]);
         let list = |names: &[&str]| -> BTreeMap<String, String> {

@@ -1,9 +1,7 @@
-//! Large CSV files: read by the engine as they are, in parallel, only the columns that a query
-//! needs.
+//! Large CSV files: read directly by the engine, in parallel, only the columns that a query needs.
 //!
-//! Values in local dress are read as text and undressed by a function of ours. Plain ones are read
-//! typed; when one of them turns out not to be plain after all, the scan is registered again with
-//! every value undressed.
+//! Values in local formats are read as text and parsed by a UDF. Plain ones are read typed; if one
+//! of them turns out not to be plain, the scan is registered again with every value parsed.
 
 use super::Engine;
 use super::convert::{data_type, days};
@@ -21,7 +19,7 @@ use datafusion::prelude::CsvReadOptions;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// A CSV file, or several with the same columns, and how its values are read.
+/// A CSV file, or several with the same columns, and how its values are parsed.
 #[derive(Debug, Clone)]
 pub(crate) struct CsvScan {
     pub(crate) paths: Vec<PathBuf>,
@@ -38,13 +36,12 @@ pub(crate) struct CsvScan {
 pub(crate) struct ScanColumn {
     pub(crate) name: String,
     pub(crate) kind: Kind,
-    pub(crate) dress: ValueFormat,
+    pub(crate) format: ValueFormat,
     pub(crate) plain: bool,
 }
 
 impl CsvScan {
-    /// The same scan with every value undressed: what does not fit becomes empty instead of an
-    /// error.
+    /// The same scan with every value parsed: invalid values become null instead of an error.
     pub(crate) fn lenient(mut self) -> Self {
         for column in &mut self.columns {
             column.plain = column.kind == Kind::Text;
@@ -52,12 +49,12 @@ impl CsvScan {
         self
     }
 
-    /// Whether some value is still read typed.
+    /// Whether some columns are still read typed.
     pub(crate) fn is_strict(&self) -> bool {
         self.columns.iter().any(|column| column.plain && column.kind != Kind::Text)
     }
 
-    /// Makes it a table of the engine.
+    /// Registers it as a table of the engine.
     pub(crate) async fn register(&self, engine: &Engine, name: &str) -> Result<()> {
         let fields: Vec<Field> = (self.columns.iter())
             .map(|column| {
@@ -74,7 +71,7 @@ impl CsvScan {
             .newlines_in_values(self.newlines_in_values)
             .truncated_rows(true);
         options.escape = self.escape;
-        // The extension is only a filter on folders; a file named by its path is always read.
+        // The extension only filters folders; a file named by its path is always read.
         options.file_extension = "";
         let paths: Vec<String> = self.paths.iter().map(|path| path.display().to_string()).collect();
         let failed = |error| engine.failed(error);
@@ -90,30 +87,30 @@ impl CsvScan {
     }
 }
 
-/// A function that takes off the dress of one column.
+/// A function that parses one column.
 fn undress(column: &ScanColumn) -> datafusion::logical_expr::ScalarUDF {
-    let (dress, kind) = (column.dress, column.kind);
+    let (format, kind) = (column.format, column.kind);
     let name = format!("undress_{}", column.name);
     let function = move |values: &[ColumnarValue]| -> EngineResult<ColumnarValue> {
         let arrays = ColumnarValue::values_to_arrays(values)?;
         let Some(array) = arrays.first() else {
             return datafusion::common::internal_err!("undress takes one value");
         };
-        Ok(ColumnarValue::Array(undressed(&dress, kind, array)?))
+        Ok(ColumnarValue::Array(parse_column(&format, kind, array)?))
     };
     create_udf(&name, vec![DataType::Utf8], data_type(kind), Volatility::Immutable, Arc::new(function))
 }
 
-fn undressed(dress: &ValueFormat, kind: Kind, array: &ArrayRef) -> EngineResult<ArrayRef> {
+fn parse_column(format: &ValueFormat, kind: Kind, array: &ArrayRef) -> EngineResult<ArrayRef> {
     let text = cast(array, &DataType::Utf8)?;
     let values = text.as_string::<i32>().iter();
     Ok(match kind {
-        Kind::Boolean => Arc::new(BooleanArray::from_iter(values.map(|text| dress.boolean(text?)))),
-        Kind::Integer => Arc::new(Int64Array::from_iter(values.map(|text| dress.integer(text?)))),
-        Kind::Number => Arc::new(Float64Array::from_iter(values.map(|text| dress.number(text?)))),
-        Kind::Date => Arc::new(Date32Array::from_iter(values.map(|text| dress.date(text?).map(days)))),
+        Kind::Boolean => Arc::new(BooleanArray::from_iter(values.map(|text| format.boolean(text?)))),
+        Kind::Integer => Arc::new(Int64Array::from_iter(values.map(|text| format.integer(text?)))),
+        Kind::Number => Arc::new(Float64Array::from_iter(values.map(|text| format.number(text?)))),
+        Kind::Date => Arc::new(Date32Array::from_iter(values.map(|text| format.date(text?).map(days)))),
         Kind::Timestamp => Arc::new(TimestampMicrosecondArray::from_iter(
-            values.map(|text| dress.time(text?).map(|time| time.and_utc().timestamp_micros())),
+            values.map(|text| format.time(text?).map(|time| time.and_utc().timestamp_micros())),
         )),
         Kind::Text => text.clone(),
     })

@@ -1,6 +1,6 @@
 //! Requests without a list of figures: the named values and tables come from the question itself.
 
-use super::asked::{Asked, Part, Procedure};
+use super::asked::{NamedFigure, Part, Procedure};
 use super::choose::pair;
 use super::figure_list::{Figure, decimals};
 use super::reader::Context;
@@ -144,11 +144,11 @@ pub(super) fn without_figures(context: &mut Context) -> Option<Procedure> {
     }
     let figure = Figure::default();
     let places = decimals(&context.request.body);
-    let mut answers: Vec<Asked> = Vec::new();
+    let mut answers: Vec<NamedFigure> = Vec::new();
     let mut sure: f64 = 0.95;
     let after = context.steps.len();
     let mut ask = |name: String, measure: Measure, columns: Vec<String>, after: usize| {
-        answers.push(Asked {
+        answers.push(NamedFigure {
             name,
             parts: vec![Part { measure, columns, conditions: Vec::new(), after, decimals: places }],
         });

@@ -65,7 +65,7 @@ pub struct Part {
 
 /// A named value that is asked for.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Asked {
+pub struct NamedFigure {
     /// Its name, from the request or made from the measure.
     pub name: String,
     /// Its parts, usually one.
@@ -78,7 +78,7 @@ pub struct Procedure {
     /// What is done to the rows, in order.
     pub steps: Vec<Step>,
     /// What is asked for.
-    pub answers: Vec<Asked>,
+    pub answers: Vec<NamedFigure>,
     /// From 0 to 1; from 0.75 on it is right nine times in ten.
     pub confidence: f64,
     /// What the text did not say and was assumed.

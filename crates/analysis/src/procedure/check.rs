@@ -241,7 +241,7 @@ fn a_missing_column_is_an_error_not_a_panic() {
         after: 0,
         decimals: None,
     };
-    let asked = Asked { name: "x".into(), parts: vec![part] };
+    let asked = NamedFigure { name: "x".into(), parts: vec![part] };
     let procedure = Procedure { answers: vec![asked], ..Procedure::default() };
     assert!(run(&procedure, shops()).is_err());
     assert!(run(&procedure, Frame::default()).is_err());

@@ -39,7 +39,7 @@ pub(super) struct ValueMention {
 
 /// A column with the words of its name, prepared once.
 #[derive(Debug, Clone)]
-struct Known {
+struct ColumnWords {
     name: String,
     key: String,
     stems: Vec<String>,
@@ -50,7 +50,7 @@ struct Known {
 /// The columns of a frame, ready to be recognised.
 #[derive(Debug, Clone)]
 pub(super) struct Lexicon {
-    columns: Vec<Known>,
+    columns: Vec<ColumnWords>,
     uses: BTreeMap<String, usize>,
     values: BTreeMap<String, Vec<String>>,
 }
@@ -98,7 +98,7 @@ impl Lexicon {
         }
         let names_id =
             raw.iter().any(|w| ["id", "ids", "key", "code", "uuid", "index"].contains(&w.as_str()));
-        self.columns.push(Known { name: name.to_owned(), key: key(name), stems, raw, names_id });
+        self.columns.push(ColumnWords { name: name.to_owned(), key: key(name), stems, raw, names_id });
     }
 
     /// Adds another name of a column: "atmospheric temperature" for `AT`.
@@ -113,7 +113,7 @@ impl Lexicon {
                 *self.uses.entry(word.clone()).or_default() += 1;
             }
         }
-        self.columns.push(Known {
+        self.columns.push(ColumnWords {
             name: column.to_owned(),
             key: words.concat(),
             stems,
@@ -376,7 +376,7 @@ fn distinct(frame: &Frame, column: usize, kind: Kind) -> Option<Vec<String>> {
     Some(values.into_iter().collect())
 }
 
-fn exact_score(known: &Known, tokens: &[Token], span: (usize, usize), written: &str) -> Option<f64> {
+fn exact_score(known: &ColumnWords, tokens: &[Token], span: (usize, usize), written: &str) -> Option<f64> {
     let (start, end) = span;
     let quoted = quoted_whole(tokens, start, end - 1);
     let same =

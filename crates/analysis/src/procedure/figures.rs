@@ -1,6 +1,6 @@
 //! Mapping the figures of a list to measures, columns and rows.
 
-use super::asked::{Asked, Part, Procedure};
+use super::asked::{NamedFigure, Part, Procedure};
 use super::choose::{pair, target};
 use super::figure_list::Figure;
 use super::judging::judgement;
@@ -41,7 +41,7 @@ pub(super) fn with_figures(context: &mut Context) -> Option<Procedure> {
             super::answers::word(&sure.part.measure),
             sure.part.columns.join(" and ")
         ));
-        answers.push(Asked { name: figure.name.clone(), parts: vec![sure.part] });
+        answers.push(NamedFigure { name: figure.name.clone(), parts: vec![sure.part] });
     }
     if answers.is_empty() {
         return None;
@@ -50,7 +50,7 @@ pub(super) fn with_figures(context: &mut Context) -> Option<Procedure> {
     let twice = answers
         .iter()
         .enumerate()
-        .any(|(place, a)| answers.iter().skip(place + 1).any(|b: &Asked| a.parts == b.parts));
+        .any(|(place, a)| answers.iter().skip(place + 1).any(|b: &NamedFigure| a.parts == b.parts));
     if twice {
         confidence *= 0.6;
     }

@@ -310,7 +310,7 @@ fn outliers(context: &Context) -> Option<Step> {
     None
 }
 
-/// "the top 3 houses, sorted by price": only these rows are kept.
+/// "the top 3 apps, sorted by price": only these rows are kept.
 fn top(context: &Context) -> Option<Step> {
     let place =
         context.tokens.iter().position(|t| ["top", "bottom"].contains(&t.lower.as_str()) && t.quote == 0)?;

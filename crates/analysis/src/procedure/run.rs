@@ -1,6 +1,6 @@
 //! Carrying out a procedure: the steps in order, each answer measured at its place among them.
 
-use super::asked::{Asked, Part, Procedure};
+use super::asked::{NamedFigure, Part, Procedure};
 use super::evaluate::evaluate;
 use super::group::split_by;
 use super::numbers::{filtered, meets};
@@ -63,7 +63,7 @@ pub fn run(procedure: &Procedure, frame: Frame) -> Result<Report, String> {
 }
 
 /// One answer: its value, and its text.
-fn answer(asked: &Asked, stages: &[Frame]) -> Result<(Value, String), String> {
+fn answer(asked: &NamedFigure, stages: &[Frame]) -> Result<(Value, String), String> {
     let mut texts = Vec::new();
     let mut only = Value::Null;
     for part in &asked.parts {

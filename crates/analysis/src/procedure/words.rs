@@ -3,6 +3,8 @@
 //! Everything later works on token places, never on bytes, so no text is ever cut inside a
 //! character.
 
+pub(super) use steward_text::tokens::stem;
+
 /// One word, number or sign of the text.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Token {
@@ -124,41 +126,6 @@ impl Quotes {
         self.mark = None;
         self.open = 0;
     }
-}
-
-/// A word without its common ending, enough to bring together "fares" and "fare", "closing" and
-/// "close".
-#[must_use]
-pub(super) fn stem(word: &str) -> String {
-    let length = word.chars().count();
-    let cut = |ending: &str, least: usize| {
-        word.strip_suffix(ending).filter(|rest| rest.chars().count() >= least).map(str::to_owned)
-    };
-    if length <= 3 {
-        return word.to_owned();
-    }
-    let base = cut("ies", 2)
-        .map(|rest| rest + "y")
-        .or_else(|| cut("sses", 2).map(|rest| rest + "ss"))
-        .or_else(|| cut("ing", 3))
-        .or_else(|| cut("ed", 3))
-        .or_else(|| {
-            if word.ends_with("ss") || word.ends_with("us") || word.ends_with("is") {
-                None
-            } else {
-                cut("s", 3)
-            }
-        })
-        .unwrap_or_else(|| word.to_owned());
-    let base = if base.chars().count() > 3 {
-        base.strip_suffix('e').map_or(base.clone(), str::to_owned)
-    } else {
-        base
-    };
-    let mut characters = base.chars().rev();
-    let (last, before) = (characters.next(), characters.next());
-    let doubled = last == before && last.is_some_and(|c| !"aeiouls".contains(c)) && base != word;
-    if doubled { base.chars().take(base.chars().count() - 1).collect() } else { base }
 }
 
 /// The words of a name: cut at signs, at a change of case and between letters and digits.

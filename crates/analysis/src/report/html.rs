@@ -1,15 +1,15 @@
 //! The report as one HTML page.
 //!
-//! Invariant: all text goes through [`escape`], and a drawing is only taken in when it has nothing
+//! Invariant: all text goes through [`escape`], and a drawing is only included if it has nothing
 //! but shapes and text.
 
 use super::text::{Block, Piece, blocks, pieces};
-use super::{MOST_ROWS, ReportInput, cell_text, cut_note, dresses, duration, is_right};
+use super::{MOST_ROWS, ReportInput, cell_text, cut_note, duration, formats, is_right};
 use crate::frame::Frame;
 use std::fmt::Write as _;
 
 const STYLE: &str = include_str!("style.css");
-/// What a drawing may be made of.
+/// The allowed elements of a drawing.
 const SHAPES: [&str; 10] = ["svg", "g", "title", "desc", "rect", "line", "circle", "path", "text", "tspan"];
 
 /// Escapes text for elements and attributes, and drops what HTML does not allow.
@@ -32,12 +32,15 @@ pub fn escape(text: &str) -> String {
     out
 }
 
-/// A page of its own around a body that was escaped already.
+/// A standalone page around an escaped body.
 #[must_use]
 pub fn page_around(title: &str, body: &str) -> String {
     let mut out = String::from("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
     out.push_str("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
-    out.push_str("<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n");
+    out.push_str(
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src \
+        'unsafe-inline'\">\n",
+    );
     let title = escape(title);
     let _ = write!(out, "<title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n{body}");
     out.push_str("</main>\n</body>\n</html>\n");
@@ -50,7 +53,10 @@ pub fn html(input: &ReportInput<'_>) -> String {
     let title = if input.title.trim().is_empty() { "Report" } else { input.title.trim() };
     let mut out = String::from("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
     out.push_str("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
-    out.push_str("<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n");
+    out.push_str(
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src \
+        'unsafe-inline'\">\n",
+    );
     let _ =
         write!(out, "<title>{}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n", escape(title));
     head(&mut out, input, title);
@@ -166,7 +172,8 @@ fn charts(out: &mut String, input: &ReportInput<'_>) {
     }
 }
 
-/// Is a drawing only shapes and text: no scripts, no links, no handlers, nothing from elsewhere?
+/// Whether a drawing has only shapes and text: no scripts, no links, no handlers, no external
+/// resources.
 pub(super) fn harmless(svg: &str) -> bool {
     let svg = svg.trim();
     let tag = |part: &str| {
@@ -220,12 +227,12 @@ pub(super) fn table(out: &mut String, frame: &Frame, title: &str, index: usize) 
         let _ = write!(out, "<th scope=\"col\"{class}>{}</th>", escape(&field.name));
     }
     out.push_str("</tr></thead>\n<tbody>\n");
-    let dresses = dresses(frame);
+    let formats = formats(frame);
     for row in 0..frame.rows.len().min(MOST_ROWS) {
         out.push_str("<tr>");
-        for (column, (field, dress)) in frame.fields.iter().zip(&dresses).enumerate() {
+        for (column, (field, format)) in frame.fields.iter().zip(&formats).enumerate() {
             let class = if is_right(field.kind) { " class=\"r\"" } else { " dir=\"auto\"" };
-            let _ = write!(out, "<td{class}>{}</td>", escape(&cell_text(frame, row, column, *dress)));
+            let _ = write!(out, "<td{class}>{}</td>", escape(&cell_text(frame, row, column, *format)));
         }
         out.push_str("</tr>\n");
     }

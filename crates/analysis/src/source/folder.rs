@@ -1,28 +1,28 @@
-//! Folders and patterns: which of their files are data, which folders are partitions, and what is
-//! left out and why.
+//! Folders and patterns: which of their files are data, which subfolders are partitions, and what
+//! is skipped and why.
 
-use super::{Found, Guard, MAX_FILES, Opening, SourceLocation, detect, unpack};
+use super::{FoundSources, Guard, MAX_FILES, Opening, SourceLocation, detect, unpack};
 use crate::error::{Error, Result};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// Partitions are not looked for deeper than this.
+/// Maximum depth of partitions.
 const DEEPEST: usize = 12;
-/// Partitions of one table.
+/// Maximum number of partitions of one table.
 const MAX_PARTITIONS: usize = 20_000;
 
-/// The files that a pattern names.
-pub(super) fn find_pattern(named: &str, guard: Guard<'_>) -> Result<Found> {
+/// The files that match a pattern.
+pub(super) fn find_pattern(named: &str, guard: Guard<'_>) -> Result<FoundSources> {
     let wrong = |detail: String| Error::Source { what: named.to_owned(), detail };
     let paths = glob::glob(named).map_err(|error| wrong(error.to_string()))?;
     let mut paths: Vec<PathBuf> =
         paths.filter_map(std::result::Result::ok).filter(|path| path.is_file()).take(MAX_FILES + 1).collect();
     paths.sort();
-    several(named, &paths, Found::default(), guard)
+    several(named, &paths, FoundSources::default(), guard)
 }
 
 /// The data of a folder: its files, and its partitioned subfolders as one table.
-pub(super) fn find_folder(path: &Path, guard: Guard<'_>) -> Result<Found> {
+pub(super) fn find_folder(path: &Path, guard: Guard<'_>) -> Result<FoundSources> {
     let failed = |error: std::io::Error| Error::File { path: path.to_owned(), detail: error.to_string() };
     let mut entries: Vec<PathBuf> =
         std::fs::read_dir(path).map_err(failed)?.filter_map(|entry| Some(entry.ok()?.path())).collect();
@@ -50,7 +50,7 @@ pub(super) fn find_folder(path: &Path, guard: Guard<'_>) -> Result<Found> {
     } else {
         Vec::new()
     };
-    several(&path.display().to_string(), &files, Found { places, left_out, by_folder: true }, guard)
+    several(&path.display().to_string(), &files, FoundSources { places, left_out, by_folder: true }, guard)
 }
 
 fn file_name(path: &Path) -> String {
@@ -62,9 +62,9 @@ pub(crate) fn partition(name: &str) -> Option<(&str, &str)> {
     name.split_once('=').filter(|(key, value)| super::is_name(key) && !value.is_empty())
 }
 
-/// Adds the files of these paths to what was found. A file that the guard refuses refuses them all.
-fn several(named: &str, paths: &[PathBuf], found: Found, guard: Guard<'_>) -> Result<Found> {
-    let Found { mut places, mut left_out, .. } = found;
+/// Adds these files to the result. If the guard refuses one file, all are refused.
+fn several(named: &str, paths: &[PathBuf], found: FoundSources, guard: Guard<'_>) -> Result<FoundSources> {
+    let FoundSources { mut places, mut left_out, .. } = found;
     let nothing = |detail: String| Error::Source { what: named.to_owned(), detail };
     if paths.is_empty() && places.is_empty() {
         let kinds = "there is no CSV, JSON, NDJSON, Parquet, Arrow, Avro, workbook or SQLite file in it";
@@ -91,12 +91,11 @@ fn several(named: &str, paths: &[PathBuf], found: Found, guard: Guard<'_>) -> Re
     }
     match first {
         Some(error) if places.is_empty() => Err(error),
-        _ => Ok(Found { places, left_out, by_folder: true }),
+        _ => Ok(FoundSources { places, left_out, by_folder: true }),
     }
 }
 
-/// All files below a folder whose subfolders are named by values. The files of most of them decide
-/// the format.
+/// All files below a folder with partitions. The most frequent format is used.
 fn find_partitions(
     root: &Path,
     left_out: &mut Vec<String>,
@@ -145,7 +144,7 @@ fn walk(
                 walk(&entry, keys, files, left_out)?;
                 keys.pop();
             }
-            // What Spark and others leave beside the data.
+            // Files that Spark and others leave beside the data.
             _ if entry.is_dir() || keys.is_empty() || unpack::is_litter(&name) || name.starts_with('_') => {}
             _ if detect::is_data_name(&name) => {
                 if files.len() >= MAX_PARTITIONS {

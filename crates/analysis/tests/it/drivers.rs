@@ -1,4 +1,4 @@
-//! Databases behind ADBC drivers: real libraries, loaded at run time.
+//! Databases with ADBC drivers: real libraries, loaded at run time.
 
 use crate::{code, open, rows, sql, write};
 use adbc_core::options::{AdbcVersion, OptionDatabase, OptionValue};
@@ -32,12 +32,17 @@ pub(crate) fn make(drivers: &Path, path: &Path, statements: &str) {
     }
 }
 
-const SHOP: &str = "CREATE TABLE customers (id INT PRIMARY KEY, name VARCHAR, email VARCHAR, since DATE, rating DECIMAL(4, 2));
-    INSERT INTO customers VALUES (1, 'Ada', 'CANARY@example.com', '2023-05-01', 4.5), (2, 'Bob', NULL, '2024-02-29', NULL);
-    CREATE TABLE orders (id INT, customer_id INT REFERENCES customers (id), amount DOUBLE, placed TIMESTAMP, tags VARCHAR[]);
-    INSERT INTO orders VALUES (10, 1, 5.5, '2024-01-02 03:04:05', ['a', 'b']), (11, 1, 7, '2024-02-01 00:00:00', NULL),
+const SHOP: &str = "CREATE TABLE customers (id INT PRIMARY KEY, name VARCHAR, email VARCHAR, since DATE, \
+    rating DECIMAL(4, 2));
+    INSERT INTO customers VALUES (1, 'Ada', 'CANARY@example.com', '2023-05-01', 4.5), (2, 'Bob', NULL, \
+    '2024-02-29', NULL);
+    CREATE TABLE orders (id INT, customer_id INT REFERENCES customers (id), amount DOUBLE, placed TIMESTAMP, \
+    tags VARCHAR[]);
+    INSERT INTO orders VALUES (10, 1, 5.5, '2024-01-02 03:04:05', ['a', 'b']), (11, 1, 7, '2024-02-01 \
+    00:00:00', NULL),
         (12, 2, 1, '2024-02-03 12:00:00', []);
-    CREATE SCHEMA hr; CREATE TABLE hr.payroll (id INT, salary HUGEINT); INSERT INTO hr.payroll VALUES (1, 918273645);
+    CREATE SCHEMA hr; CREATE TABLE hr.payroll (id INT, salary HUGEINT); INSERT INTO hr.payroll VALUES (1, \
+    918273645);
     CREATE VIEW spent AS SELECT customer_id, sum(amount) AS total FROM orders GROUP BY customer_id;
     CREATE VIEW stolen AS SELECT * FROM read_text('/etc/hostname');
     CREATE MACRO upper(x) AS 'shadowed'";
@@ -62,7 +67,7 @@ async fn a_duckdb_file_is_discovered_asked_and_joined() {
     assert_eq!(customers.column("since").unwrap().kind, steward_analysis::frame::Kind::Date);
     assert!(catalogue.table("hr.payroll").is_some() && catalogue.table("spent").is_some());
     assert!(catalogue.joins.iter().any(|join| join.from.0 == "orders" && join.to.0 == "customers"));
-    // A view that reads a file of this machine reads nothing, and is said to be left out.
+    // A view that reads a local file is skipped with a warning.
     assert!(catalogue.table("stolen").is_none());
     assert!(bench.session.warnings().iter().any(|warning| warning.contains("stolen")));
     for (text, expected) in [
@@ -81,9 +86,10 @@ async fn a_duckdb_file_is_discovered_asked_and_joined() {
             "SELECT median(amount), percentile_cont(0.5) WITHIN GROUP (ORDER BY amount) FROM orders",
             vec![vec!["5.5", "5.5"]],
         ),
-        // The rows of both sources meet in the engine.
+        // Rows of both sources are joined in the engine.
         (
-            "SELECT c.city, sum(o.amount) FROM orders o JOIN cities c ON c.customer = o.customer_id GROUP BY c.city ORDER BY 1",
+            "SELECT c.city, sum(o.amount) FROM orders o JOIN cities c ON c.customer = o.customer_id GROUP BY \
+                c.city ORDER BY 1",
             vec![vec!["Austin", "1"], vec!["Mesa", "12.5"]],
         ),
     ] {
@@ -128,8 +134,7 @@ async fn nothing_hostile_runs_in_duckdb_and_nothing_changes() {
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "a file was made");
 }
 
-/// What DuckDB refuses when policy does not stand before it: the engine's own means, and its
-/// reading of the statement.
+/// What DuckDB itself refuses without policy: its settings, and the check of its parse tree.
 #[tokio::test]
 async fn duckdb_refuses_by_itself() {
     let Some(drivers) = drivers() else { return };
@@ -173,7 +178,7 @@ async fn duckdb_refuses_by_itself() {
         let (frame, _) = result.unwrap_or_else(|error| panic!("{statement}: {error}"));
         assert!(!format!("{frame:?}").contains("CANARY"), "{statement}");
     }
-    // Statements of ours have no views before them, and still write nothing.
+    // Our own statements have no views, and still cannot write.
     for statement in ["SELECT 1; DROP TABLE customers", "SELECT * FROM read_text('/etc/hostname')"] {
         assert!(database.query(statement, bounds).await.is_err(), "{statement}");
     }
@@ -193,7 +198,7 @@ async fn a_statement_of_duckdb_ends_with_its_time() {
     let error = sql(&bench, "SELECT sum(sin(a.i * b.i)) FROM n a, n b").await.unwrap_err();
     assert!(["ANA006", "DBS007"].contains(&code(&error)), "{error}");
     assert!(started.elapsed().as_secs() < 20, "{:?}", started.elapsed());
-    // The connection was its own; the next statement is answered.
+    // The connection was separate; the next statement works.
     assert_eq!(rows(&bench, "SELECT count(*) FROM n").await, [["3000000"]]);
 }
 
@@ -203,7 +208,8 @@ async fn tables_of_any_driver_are_read_by_the_engine() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("shop.db");
     let tables = "CREATE TABLE orders (id INTEGER, state TEXT, amount REAL, email TEXT);
-        INSERT INTO orders VALUES (1, 'Arizona', 5.5, 'CANARY@example.com'), (2, 'Texas', 7, NULL), (3, 'Texas', 1, NULL);";
+        INSERT INTO orders VALUES (1, 'Arizona', 5.5, 'CANARY@example.com'), (2, 'Texas', 7, NULL), (3, \
+        'Texas', 1, NULL);";
     rusqlite::Connection::open(&path).unwrap().execute_batch(tables).unwrap();
     let before = std::fs::read(&path).unwrap();
     let address = format!("adbc://sqlite?uri=file:{}%3Fmode%3Dro", path.display());

@@ -23,7 +23,7 @@ async fn run(url: &str, sql: &str) {
     connection.execute(sqlx::raw_sql(AssertSqlSafe(sql.to_owned()))).await.unwrap();
 }
 
-/// Other tests make databases of their own at the same time; only this one's tables count.
+/// Other tests create databases at the same time; only this test's tables count.
 async fn tables(url: &str) -> steward_analysis::database::Discovered {
     let mut found = connect(url).await.unwrap().discover().await.unwrap();
     found.tables.retain(|table| !table.name.contains('.'));
@@ -34,15 +34,24 @@ async fn tables(url: &str) -> steward_analysis::database::Discovered {
 #[tokio::test]
 async fn discovers_tables_keys_and_values() {
     let Some(url) = fresh("discover").await else { return };
-    run(&url, "CREATE TABLE customer (id int PRIMARY KEY, `Full Name` text NOT NULL, city varchar(20), since date, rating decimal(4,2), born year, vip tinyint(1));
-        INSERT INTO customer VALUES (1, 'Ann', 'Berlin', '2020-01-02', 4.50, 1990, 1), (2, 'Bob', 'Paris', '2021-03-04', NULL, 1985, 0), (3, 'Cid', 'Berlin', NULL, 1.25, NULL, NULL);
-        CREATE TABLE item (shop int, number int, label text, PRIMARY KEY (shop, number)); INSERT INTO item VALUES (1, 1, 'a'), (1, 2, 'b');
-        CREATE TABLE sale (id bigint AUTO_INCREMENT PRIMARY KEY, customer int, shop int, item int, at datetime, photo longblob, FOREIGN KEY (customer) REFERENCES customer (id),
+    run(
+        &url,
+        "CREATE TABLE customer (id int PRIMARY KEY, `Full Name` text NOT NULL, city varchar(20), since \
+        date, rating decimal(4,2), born year, vip tinyint(1));
+        INSERT INTO customer VALUES (1, 'Ann', 'Berlin', '2020-01-02', 4.50, 1990, 1), (2, 'Bob', 'Paris', \
+        '2021-03-04', NULL, 1985, 0), (3, 'Cid', 'Berlin', NULL, 1.25, NULL, NULL);
+        CREATE TABLE item (shop int, number int, label text, PRIMARY KEY (shop, number)); INSERT INTO item \
+        VALUES (1, 1, 'a'), (1, 2, 'b');
+        CREATE TABLE sale (id bigint AUTO_INCREMENT PRIMARY KEY, customer int, shop int, item int, at \
+        datetime, photo longblob, FOREIGN KEY (customer) REFERENCES customer (id),
             FOREIGN KEY (shop, item) REFERENCES item (shop, number));
-        INSERT INTO sale (customer, shop, item, at) VALUES (1, 1, 1, '2024-01-01 10:00:00'), (2, 1, 2, '2024-02-01 10:00:00.0');
+        INSERT INTO sale (customer, shop, item, at) VALUES (1, 1, 1, '2024-01-01 10:00:00'), (2, 1, 2, \
+        '2024-02-01 10:00:00.0');
         CREATE VIEW berliner AS SELECT * FROM customer WHERE city = 'Berlin';
         CREATE TABLE gone (a int); CREATE VIEW broken AS SELECT a FROM gone; DROP TABLE gone;
-        CREATE TABLE `odd \"one` (`select` int); INSERT INTO `odd \"one` VALUES (5)").await;
+        CREATE TABLE `odd \"one` (`select` int); INSERT INTO `odd \"one` VALUES (5)",
+    )
+    .await;
     let found = tables(&url).await;
     let names: Vec<&str> = found.tables.iter().map(|table| table.name.as_str()).collect();
     assert_eq!(names, ["berliner", "customer", "item", "odd \"one", "sale"], "{:?}", found.warnings);
@@ -82,7 +91,8 @@ async fn large_tables_are_sampled() {
     run(&url, "CREATE TABLE digit (d int); INSERT INTO digit VALUES (0),(1),(2),(3),(4),(5),(6),(7),(8),(9);
         CREATE TABLE big (id int PRIMARY KEY, kind varchar(20), flag varchar(10), name varchar(20));
         INSERT INTO big SELECT n, CONCAT('kind ', n % 50), IF(n = 77777, 'rare', 'common'), CONCAT('row ', n) FROM
-            (SELECT a.d + 10*b.d + 100*c.d + 1000*e.d + 10000*f.d + 100000*g.d AS n FROM digit a, digit b, digit c, digit e, digit f, digit g WHERE g.d < 2) x;
+            (SELECT a.d + 10*b.d + 100*c.d + 1000*e.d + 10000*f.d + 100000*g.d AS n FROM digit a, digit b, \
+            digit c, digit e, digit f, digit g WHERE g.d < 2) x;
         ANALYZE TABLE big").await;
     let found = tables(&url).await;
     let big = &found.tables[0];
@@ -98,11 +108,19 @@ async fn large_tables_are_sampled() {
 #[tokio::test]
 async fn every_type_can_be_read() {
     let Some(url) = fresh("types").await else { return };
-    run(&url, "SET sql_mode = ''; CREATE TABLE t (a tinyint, b smallint unsigned, c mediumint, d int unsigned, e bigint, f bigint unsigned, g float, h double, i decimal(40,20),
-        j date, k datetime(6), l timestamp NULL, m time(3), n year, o char(3), p varbinary(10), q text, r longblob, s enum('x','y'), t set('p','q'), u json, v bit(1), w bit(12), x geometry,
+    run(
+        &url,
+        "SET sql_mode = ''; CREATE TABLE t (a tinyint, b smallint unsigned, c mediumint, d int \
+        unsigned, e bigint, f bigint unsigned, g float, h double, i decimal(40,20),
+        j date, k datetime(6), l timestamp NULL, m time(3), n year, o char(3), p varbinary(10), q text, r \
+        longblob, s enum('x','y'), t set('p','q'), u json, v bit(1), w bit(12), x geometry,
         y tinyint(1), z varchar(20) COLLATE utf8mb4_bin, aa date, bb binary(4), cc time);
-        INSERT INTO t VALUES (-1, 65535, -70000, 4000000000, -5, 18446744073709551615, 0.1, 1e300, 12345678901234567890.5, '2024-02-29', '2024-02-29 01:02:03.5',
-        '2024-02-29 01:02:03', '-100:30:00.25', 2024, 'ab', x'ff00', 'täxt', repeat(x'00', 100), 'y', 'p,q', '{\"a\": 1}', b'1', b'100000000001', POINT(1, 2), 7, 'bin', '0000-00-00', x'01020304', '01:02:03')").await;
+        INSERT INTO t VALUES (-1, 65535, -70000, 4000000000, -5, 18446744073709551615, 0.1, 1e300, \
+        12345678901234567890.5, '2024-02-29', '2024-02-29 01:02:03.5',
+        '2024-02-29 01:02:03', '-100:30:00.25', 2024, 'ab', x'ff00', 'täxt', repeat(x'00', 100), 'y', 'p,q', \
+        '{\"a\": 1}', b'1', b'100000000001', POINT(1, 2), 7, 'bin', '0000-00-00', x'01020304', '01:02:03')",
+    )
+    .await;
     let database = connect(&url).await.unwrap();
     let (frame, _) = database.query("SELECT * FROM t", bounds(5)).await.unwrap();
     let row: Vec<String> = frame.rows[0].iter().map(Value::plain).collect();
@@ -166,10 +184,16 @@ async fn every_type_can_be_read() {
 #[tokio::test]
 async fn nothing_can_be_written() {
     let Some(url) = fresh("hostile").await else { return };
-    run(&url, "CREATE TABLE t (a int) ENGINE=InnoDB; INSERT INTO t VALUES (1); CREATE TABLE m (a int) ENGINE=MyISAM; INSERT INTO m VALUES (1);
+    run(
+        &url,
+        "CREATE TABLE t (a int) ENGINE=InnoDB; INSERT INTO t VALUES (1); CREATE TABLE m (a int) \
+        ENGINE=MyISAM; INSERT INTO m VALUES (1);
         CREATE FUNCTION w() RETURNS int MODIFIES SQL DATA BEGIN INSERT INTO t VALUES (9); RETURN 1; END;
         CREATE FUNCTION wm() RETURNS int MODIFIES SQL DATA BEGIN INSERT INTO m VALUES (9); RETURN 1; END;
-        CREATE FUNCTION d() RETURNS int MODIFIES SQL DATA BEGIN SET SESSION TRANSACTION READ WRITE; INSERT INTO t VALUES (7); RETURN 1; END").await;
+        CREATE FUNCTION d() RETURNS int MODIFIES SQL DATA BEGIN SET SESSION TRANSACTION READ WRITE; INSERT \
+        INTO t VALUES (7); RETURN 1; END",
+    )
+    .await;
     let file =
         std::env::temp_dir().join(format!("remote-outfile-{}", std::process::id())).display().to_string();
     let database = connect(&url).await.unwrap();
@@ -252,14 +276,15 @@ async fn limits_hold() {
         "SELECT a.d + 10*b.d + 100*c.d AS n FROM digit a, digit b, digit c, digit e, digit f, digit g";
     let (frame, cut) = database.query(&format!("{million} ORDER BY n DESC"), bounds(10)).await.unwrap();
     assert_eq!((frame.rows.len(), cut, frame.rows[0][0].clone()), (10, true, Value::Int(999)));
-    // Its own limit is larger than ours: reading stops all the same, and the next query has a
+    // Its own limit is larger than ours: reading stops anyway, and the next query gets a
     // connection.
     let (frame, cut) = database.query(&format!("{million} LIMIT 900000"), bounds(10)).await.unwrap();
     assert_eq!((frame.rows.len(), cut), (10, true));
     let (frame, cut) = database.query("SELECT d FROM digit", bounds(10)).await.unwrap();
     assert_eq!((frame.rows.len(), cut), (10, false));
     let short = Bounds { rows: 1, timeout: Duration::from_millis(300) };
-    let slow = "SELECT COUNT(*), SUM(SQRT(a.d*b.d+c.d*e.d)) FROM digit a, digit b, digit c, digit e, digit f, digit g, digit h, digit i, digit j, digit k";
+    let slow = "SELECT COUNT(*), SUM(SQRT(a.d*b.d+c.d*e.d)) FROM digit a, digit b, digit c, digit e, digit \
+        f, digit g, digit h, digit i, digit j, digit k";
     let started = tokio::time::Instant::now();
     let error = database.query(slow, short).await.unwrap_err();
     assert_eq!(
@@ -267,14 +292,17 @@ async fn limits_hold() {
         (DatabaseError::Timeout { milliseconds: 300 }, Category::Resource)
     );
     assert!(started.elapsed() < Duration::from_secs(5));
-    // A query that nobody waits for any more is ended on the server.
+    // An abandoned query is cancelled on the server.
     assert!(tokio::time::timeout(Duration::from_millis(300), database.query(slow, bounds(1))).await.is_err());
     let mut running = Value::Null;
     for _ in 0..50 {
         tokio::time::sleep(Duration::from_millis(100)).await;
-        running =
-            one(&*database, "SELECT COUNT(*) FROM information_schema.processlist WHERE info LIKE '%SQRT(a.d%' AND id <> CONNECTION_ID()")
-                .await;
+        running = one(
+            &*database,
+            "SELECT COUNT(*) FROM information_schema.processlist WHERE info LIKE '%SQRT(a.d%' AND id <> \
+                CONNECTION_ID()",
+        )
+        .await;
         if running == Value::Int(0) {
             break;
         }
@@ -306,7 +334,8 @@ async fn errors_are_clear() {
     assert!(matches!(failed, DatabaseError::NoDatabase { .. }), "{failed}");
     run(
         &url,
-        "DROP USER IF EXISTS remote_reader; CREATE USER remote_reader IDENTIFIED BY 'right'; CREATE TABLE closed (a int);
+        "DROP USER IF EXISTS remote_reader; CREATE USER remote_reader IDENTIFIED BY 'right'; CREATE TABLE \
+            closed (a int);
         GRANT SELECT ON remote_errors.t TO remote_reader",
     )
     .await;

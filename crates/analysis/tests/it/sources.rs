@@ -22,7 +22,8 @@ async fn files_of_every_kind_are_tables() {
         ),
     ];
     let bench = open(&sources).await.unwrap();
-    let sql = "SELECT a.name, b.score, c.\"tag_color\", d.\"when\" FROM a JOIN b ON a.id = b.id JOIN c ON c.id = a.id JOIN d ON d.id = a.id ORDER BY a.id";
+    let sql = "SELECT a.name, b.score, c.\"tag_color\", d.\"when\" FROM a JOIN b ON a.id = b.id JOIN c ON \
+        c.id = a.id JOIN d ON d.id = a.id ORDER BY a.id";
     let columns: Vec<&str> = bench
         .session
         .catalogue()

@@ -61,11 +61,13 @@ async fn frames_are_transformed() {
             vec![vec!["Arizona", "2"], vec!["Texas", "2"]],
         ),
         (
-            json!([{ "op": "derive", "name": "month", "expression": "date_part('month', day)" }, { "op": "pivot", "rows": ["month"], "column": "state", "value": "amount" }]),
+            json!([{ "op": "derive", "name": "month", "expression": "date_part('month', \
+                day)" }, { "op": "pivot", "rows": ["month"], "column": "state", "value": "amount" }]),
             vec![vec!["1", "10", "20"], vec!["2", "30", ""]],
         ),
         (
-            json!([{ "op": "window", "name": "running", "expression": "sum(amount) OVER (ORDER BY day)" }, { "op": "select", "columns": ["running"] }, { "op": "sort", "by": ["running"] }]),
+            json!([{ "op": "window", "name": "running", "expression": "sum(amount) OVER (ORDER BY \
+                day)" }, { "op": "select", "columns": ["running"] }, { "op": "sort", "by": ["running"] }]),
             vec![vec!["10"], vec!["30"], vec!["60"], vec!["60"]],
         ),
     ] {
@@ -135,7 +137,7 @@ async fn charts_come_in_three_forms() {
                 assert!(drawn.svg.contains("<svg"), "{kind}");
                 assert!(drawn.vega_lite["$schema"].as_str().unwrap().contains("vega-lite"), "{kind}");
             }
-            // Two totals with words below them have no spread and no second axis.
+            // Two totals with text below them have no distribution and no second axis.
             Err(error) => {
                 assert_eq!(code(&error), "ANA008", "{kind}: {error}");
                 assert!(

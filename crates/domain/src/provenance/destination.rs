@@ -1,20 +1,20 @@
-//! Destinations in a text: what a reader might click, call, write or pay to.
+//! Finds destinations in a text: links, addresses, phone numbers, paths and accounts.
 //!
-//! It errs on the side of finding one. A text that data wrote and that goes out in a person's name
-//! carries no destination which the person did not type.
+//! It prefers false positives. A text that was written from data and is sent in the user's name
+//! must not contain a destination that the user did not type.
 
 use super::{is_place, words};
 
-/// Endings of names that are files and no hosts.
+/// Endings that mark a file name rather than a host name.
 const FILES: [&str; 10] = ["csv", "docx", "jpeg", "jpg", "json", "pdf", "png", "pptx", "txt", "xlsx"];
-/// Digits from which on a number with a plus can be dialled.
+/// Minimum number of digits of a phone number with a plus sign.
 const PHONE_DIGITS: usize = 8;
-/// Digits from which on groups of capitals and digits are an account.
+/// Minimum number of digits of an account number in groups of capitals and digits.
 const ACCOUNT_DIGITS: usize = 10;
 
-/// Whether a text names a destination that the person did not type.
+/// Whether a text contains a destination that the user did not type.
 pub(super) fn names_untyped(text: &str, typed: &words::Typed) -> bool {
-    // Full stops of other scripts, which programs that show a text make links of as well.
+    // Full stops of other scripts: programs that display a text make links of these as well.
     let text: String =
         text.chars().map(|c| if matches!(c, '。' | '．' | '․' | '｡') { '.' } else { c }).collect();
     let marks: &[char] = &[',', ';', '<', '>', '(', ')', '[', ']', '{', '}', '"', '\'', '`', '|', '*'];
@@ -29,7 +29,8 @@ pub(super) fn names_untyped(text: &str, typed: &words::Typed) -> bool {
         || has_grouped_account(&words, typed)
 }
 
-/// `evil.example`, `evil.example/x`: labels with a last one of letters, and no file.
+/// A host name such as `evil.example` or `evil.example/x`: the last label is letters only, and the
+/// word is not a file name.
 fn is_host(word: &str) -> bool {
     let host = word.split(['/', ':', '?', '#']).next().unwrap_or_default();
     let labels: Vec<&str> = host.split('.').collect();
@@ -42,12 +43,12 @@ fn is_host(word: &str) -> bool {
     named && top && labels.iter().all(plain) && !FILES.contains(&last.to_lowercase().as_str())
 }
 
-/// `/etc/passwd`, `\\host\share`, `docs/x`; not `and/or`, nor `3/4`.
+/// `/etc/passwd`, `\\host\share`, `docs/x`; but not `and/or` or `3/4`.
 fn is_path(word: &str) -> bool {
     word.starts_with(['/', '\\', '~']) && word.chars().count() > 1 || word.matches(['/', '\\']).count() > 1
 }
 
-/// A number to dial: a plus and digits, in groups or not.
+/// A phone number: a plus sign and digits, grouped or not.
 fn has_phone(text: &str, typed: &words::Typed) -> bool {
     text.match_indices('+').any(|(start, _)| {
         let number: String = text
@@ -63,7 +64,7 @@ fn has_phone(text: &str, typed: &words::Typed) -> bool {
     })
 }
 
-/// `GB29 NWBK 6016 1331 9268 19`, `4111 1111 1111 1111`.
+/// An account number in groups: `GB29 NWBK 6016 1331 9268 19`, `4111 1111 1111 1111`.
 fn has_grouped_account(words: &[&str], typed: &words::Typed) -> bool {
     let is_group = |word: &&str| {
         (2..=4).contains(&word.len()) && word.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit())

@@ -1,24 +1,24 @@
-//! What a person's request foresees: the calls that follow from their words alone.
+//! Mandates: the calls that follow from the user's words alone.
 //!
 //! Invariants
-//! - A [`Mandate`] is written by a model that was shown the person's words and the names of tools,
-//!   and nothing else. No result can change it.
-//! - What it allows is narrow: a call that it foresees, once, with the arguments that it states.
-//!   Where it leaves an argument to results, either *what* is said or *where* it goes may come from
+//! - A [`Mandate`] is written by a model that saw the user's words and the names of tools, and
+//!   nothing else. No tool result can change it.
+//! - It allows little: a call that it foresees, once, with the arguments that it states. Where an
+//!   argument is left open to results, either *what* is sent or *where* it is sent may come from
 //!   data, never both.
-//! - A number, a switch and a place that nobody proved are never left to results.
+//! - Numbers, booleans and unproved destinations are never left open to results.
 
-use super::{Found, Proof, Provenance, Taint, destination, records::Lookup, words};
+use super::{Proof, ProofResult, Provenance, Taint, destination, records::Lookup, words};
 use crate::{CallOrigin, JsonObject};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The most calls that a mandate states.
+/// The maximum number of calls of a mandate.
 const MAX_CALLS: usize = 40;
-/// How often a call that is made for each of several things may be made.
+/// How often a call marked "for each" may be made.
 const MAX_EACH: u32 = 20;
-/// Arguments that carry words to be read, and steer nothing.
+/// Names of arguments that carry text for people and control nothing.
 const TEXTS: [&str; 16] = [
     "body",
     "caption",
@@ -42,16 +42,16 @@ const TEXTS: [&str; 16] = [
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Mandate {
     calls: Vec<MandatedCall>,
-    /// The tool and what was looked up or chosen, of each call that was released: the same again is
-    /// another call.
+    /// Tool and looked-up or chosen values of each released call. The same combination is not
+    /// released again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     released: Vec<(String, JsonObject)>,
 }
 
-/// A call that may be released: where it came from, and what [`Mandate::release`] notes of it.
+/// A call that may be released: its origin, and the values that [`Mandate::release`] records.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Release {
-    /// Where the call and its arguments came from.
+    /// The origin of the call and of its arguments.
     pub origin: CallOrigin,
     place: usize,
     destination: (String, JsonObject),
@@ -62,10 +62,10 @@ pub struct Release {
 pub struct MandatedCall {
     /// The tool, by its full name.
     pub tool: String,
-    /// Its arguments as the words say them; null where only a result can say.
+    /// The arguments as the user's words state them; null where only a result can supply the value.
     #[serde(default)]
     pub arguments: JsonObject,
-    /// Whether it is made for each of several things.
+    /// Whether it is made once for each of several items.
     #[serde(default)]
     pub each: bool,
     /// How often it was released.
@@ -74,20 +74,20 @@ pub struct MandatedCall {
 }
 
 impl Mandate {
-    /// A mandate of these calls; what is beyond the bound is not part of it.
+    /// A mandate of these calls; calls beyond `MAX_CALLS` are dropped.
     #[must_use]
     pub fn new(calls: impl IntoIterator<Item = MandatedCall>) -> Self {
         Self { calls: calls.into_iter().take(MAX_CALLS).collect(), released: Vec::new() }
     }
 
-    /// Whether it foresees a call of this tool with these arguments, as often as it likes.
+    /// Whether it foresees a call of this tool with these arguments, regardless of how often.
     #[must_use]
     pub fn foresees(&self, tool: &str, arguments: &JsonObject) -> bool {
         self.calls.iter().any(|call| call.fits(tool, arguments))
     }
 
-    /// A call that this mandate foresees. `made` are the calls of the session so
-    /// far: where one of them was not foreseen, what was read with it may go nowhere.
+    /// The release of a call that this mandate foresees. `made` are the calls of the session so
+    /// far: if one of them was not foreseen, the data it read may not be sent anywhere.
     #[must_use]
     pub fn judge<'a>(
         &self,
@@ -113,7 +113,7 @@ impl Mandate {
         })
     }
 
-    /// One of its calls is released.
+    /// Records that one of its calls was released.
     pub fn release(&mut self, release: Release) {
         if let Some(call) = self.calls.get_mut(release.place) {
             call.used += 1;
@@ -122,14 +122,14 @@ impl Mandate {
     }
 }
 
-/// What an argument is that only a result says.
+/// The kind of an argument whose value comes from a result.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Open {
-    /// The record that the person named says it.
+    /// Taken from the record that the user named.
     LookedUp,
-    /// One of those that a trusted list holds, or the only address on a page that the person named.
+    /// An item of a trusted list, or the only address on a page that the user named.
     Chosen,
-    /// Words to be read.
+    /// Text for people.
     Text,
     Unproven,
 }
@@ -139,7 +139,7 @@ impl MandatedCall {
         self.used < if self.each { MAX_EACH } else { 1 }
     }
 
-    /// Whether a call states all that this one states. What this one does not state is open.
+    /// Whether a call matches every argument that this one states. Other arguments are open.
     fn fits(&self, tool: &str, arguments: &JsonObject) -> bool {
         let stated = |(_, value): &(&String, &Value)| !value.is_null();
         self.tool == tool
@@ -150,7 +150,7 @@ impl MandatedCall {
                 .all(|(name, value)| arguments.get(name).is_some_and(|given| same(value, given)))
     }
 
-    /// Where a call came from, and which of its arguments were looked up or chosen.
+    /// The origin of a call, and which of its arguments were looked up or chosen.
     fn judge(
         &self,
         taint: &Taint,
@@ -164,7 +164,7 @@ impl MandatedCall {
         let mut open = Vec::new();
         for (name, value) in arguments {
             let stated = self.arguments.get(name).is_some_and(|stated| !stated.is_null());
-            let proven = matches!(proof.find(name, value), Found::Proven | Found::Empty);
+            let proven = matches!(proof.find(name, value), ProofResult::Proven | ProofResult::Empty);
             if proven || (stated && taint.judge_literal(value) == Provenance::User) {
                 labels.insert(name.clone(), Provenance::User);
                 continue;
@@ -182,7 +182,7 @@ impl MandatedCall {
             };
             open.push((name, kind));
         }
-        // Either what is said or where it goes, never both.
+        // Either the content or the destination may come from data, never both.
         let both =
             [Open::Chosen, Open::Text].iter().all(|wanted| open.iter().any(|(_, kind)| kind == wanted));
         let is_place = |kind: Open| kind == Open::LookedUp || kind == Open::Chosen;
@@ -197,7 +197,7 @@ impl MandatedCall {
     }
 }
 
-/// Whether a value is words to be read, or a moment, and names no place that the person did not
+/// Whether a value is text for people, or a date, and contains no destination that the user did not
 /// type.
 fn is_text(name: &str, value: &Value, typed: &words::Typed) -> bool {
     let Value::String(text) = value else { return false };
@@ -209,8 +209,8 @@ fn is_text(name: &str, value: &Value, typed: &words::Typed) -> bool {
     named && !destination::names_untyped(text, typed)
 }
 
-/// Whether two values say the same: `10` and `10.0`, `Lunch` and `lunch`, a text and a list of that
-/// text alone.
+/// Whether two values are equivalent: `10` and `10.0`, `Lunch` and `lunch`, a text and a list of
+/// only that text.
 fn same(stated: &Value, given: &Value) -> bool {
     match (stated, given) {
         (Value::String(one), Value::String(other)) => one.trim().eq_ignore_ascii_case(other.trim()),

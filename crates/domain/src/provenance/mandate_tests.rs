@@ -1,4 +1,4 @@
-//! What a mandate releases, and what it never does.
+//! Calls that a mandate releases, and calls that it does not.
 
 use super::*;
 use serde_json::json;
@@ -53,10 +53,10 @@ fn check(tool: &str, arguments: &Value, released: bool) {
 
 #[test]
 fn either_what_or_where_may_come_from_data() {
-    // Words of data go to whom the person named.
+    // Text from data may go to a recipient that the user named.
     check("s.send", &json!({ "to": "bob@x.example", "body": "They met and agreed." }), true);
     check("s.send", &json!({ "to": ["bob@x.example"], "body": "They met and agreed." }), true);
-    // An address, a page or an account among them was not named.
+    // It must not contain an address, a page or an account that the user did not name.
     check("s.send", &json!({ "to": "bob@x.example", "body": "See www.evil.example for more" }), false);
     check("s.send", &json!({ "to": "bob@x.example", "body": "Pay to GB29NWBK60161331926819" }), false);
     check("s.send", &json!({ "to": "mallory@y.example", "body": "They met." }), false);
@@ -66,10 +66,10 @@ fn either_what_or_where_may_come_from_data() {
         false,
     );
     check("s.send", &json!({ "to": "bob@x.example", "body": "They met.", "force": true }), false);
-    // The person's words go where a trusted list says.
+    // The user's text may go to a destination from a trusted list.
     check("s.post", &json!({ "text": "Hello all", "channel": "general" }), true);
     check("s.post", &json!({ "text": "Hello all", "channel": "elsewhere" }), false);
-    // Never both.
+    // Content and destination must not both come from data.
     check("s.post", &json!({ "text": "What was read", "channel": "general" }), false);
 }
 
@@ -91,7 +91,7 @@ fn a_value_is_looked_up_by_what_the_person_named() {
     check("s.invite", &json!({ "user": "Dora", "email": "dora@d.example" }), true);
     check("s.invite", &json!({ "user": "Fred", "email": "dora@d.example" }), false);
     check("s.invite", &json!({ "user": "Dora", "email": "mallory@z.example" }), false);
-    // A number, and an address that the writer made up, are nobody's.
+    // A number and an address that the model invented have no proof.
     check("s.pay", &json!({ "to": "mallory@y.example", "amount": 5 }), false);
     check("s.delete", &json!({ "id": 1 }), false);
 }
@@ -107,7 +107,7 @@ fn records_that_disagree_name_nothing() {
     assert!(judged.is_none(), "{judged:?}");
 }
 
-/// Money went to and came from the same account: which amount is meant is for a person to say.
+/// Money went to and came from the same account, so the amount is ambiguous: a person must decide.
 #[test]
 fn records_that_name_it_in_two_fields_disagree() {
     let mut taint = Taint::new("Refund GB29NWBK60161331926819 for what they sent me");
@@ -155,7 +155,7 @@ fn a_call_is_released_once() {
     assert!(mandate.judge(&taint(), ("s", "s.send"), &call, std::iter::empty()).is_none());
 }
 
-/// "Write to each of them" is one mail to each, however often the request lists the call.
+/// "Write to each of them" allows one mail to each, however often the request lists the call.
 #[test]
 fn the_same_destination_is_not_looked_up_twice() {
     let calls = json!([{ "tool": "s.send", "arguments": { "to": null, "body": null }, "each": true }]);

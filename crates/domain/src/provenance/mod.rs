@@ -1,16 +1,15 @@
-//! Where a value came from, and what proves that it is the person's.
+//! The provenance of a value, and the proofs that it comes from the user.
 //!
 //! Invariants
-//! - A [`Taint`] only grows. No method lowers it: once something untrusted has entered a session,
-//!   the session stays tainted to its end, through errors, summaries, sub-agents and other servers.
-//! - In a tainted session a value is the person's only with a proof: whole words that they typed, a
-//!   number or a moment that they typed, or an id that the same server gave. Everything else that a
-//!   model writes is untrusted.
-//! - A call in which nothing is the person's is untrusted as a whole, also when it has no
-//!   arguments.
+//! - A [`Taint`] only grows. No method lowers it: once untrusted content has entered a session, the
+//!   session stays tainted to its end, through errors, summaries, sub-agents and other servers.
+//! - In a tainted session a value counts as the user's only with a proof: whole words that they
+//!   typed, a number or a date that they typed, or an id that the same server returned. Everything
+//!   else that a model writes is untrusted.
+//! - A call in which no value is the user's is untrusted as a whole, even when it has no arguments.
 //!
-//! What it deliberately does not do: decide what may be called. Policy decides over what is found
-//! here.
+//! This module does not decide which calls are allowed. Policy decides, based on the provenance
+//! found here.
 
 mod destination;
 mod mandate;
@@ -26,25 +25,25 @@ use std::collections::{BTreeMap, BTreeSet};
 pub use mandate::{Mandate, MandatedCall, Release};
 pub use words::is_typed;
 
-/// Where a value came from, from the most trusted to the least.
+/// The provenance of a value, from the most trusted to the least.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Provenance {
     /// The operator wrote it: configuration, a workflow file.
     Operator,
-    /// The person who asks wrote it.
+    /// The user wrote it.
     #[default]
     User,
-    /// It stems from data, at a place where the person's own request foresees data. See
+    /// It comes from data, in an argument that the user's request leaves open to data. See
     /// [`Mandate`].
     Requested,
-    /// It stems from a tool's result, a tool's description, a file, a page, a data cell, or a model
+    /// It comes from a tool's result, a tool's description, a file, a page, a data cell, or a model
     /// that has read one.
     Untrusted,
 }
 
 impl Provenance {
-    /// In the words of the journal.
+    /// The name as it is written in the journal.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -56,43 +55,42 @@ impl Provenance {
     }
 }
 
-/// Ids that are remembered of one server; more than that are not proof any more.
+/// Maximum number of ids kept for each server; further ids are not accepted as proof.
 const MAX_IDS: usize = 20_000;
-/// No id is longer.
+/// Maximum length of an id.
 const MAX_ID: usize = 128;
-/// Addresses that are remembered of a session.
+/// Maximum number of addresses kept for a session.
 const MAX_ADDRESSES: usize = 100;
 
-/// What has entered a session so far.
+/// What a session has read so far.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Taint {
-    /// What the person typed. Empty where the task stems from data: then nothing is proved by
-    /// words.
+    /// What the user typed. Empty when the task comes from data: then words prove nothing.
     words: String,
-    /// The least trusted of all that was read.
+    /// The lowest provenance of all content read.
     level: Provenance,
-    /// Ids that each server gave.
+    /// Ids that each server returned.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     ids: BTreeMap<String, BTreeSet<String>>,
-    /// Trusted fields of records that each server gave.
+    /// Trusted fields of records that each server returned.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     records: BTreeMap<String, Vec<records::Record>>,
-    /// Addresses that are the only one of a page or file that the person named.
+    /// Addresses that are the only one in a page or file that the user named.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     addresses: BTreeSet<String>,
 }
 
-/// Where a call and each of its arguments came from.
+/// The provenance of a call and of each of its arguments.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CallOrigin {
-    /// The decision to make this call at all.
+    /// The provenance of the decision to make this call.
     pub call: Provenance,
-    /// Each argument.
+    /// The provenance of each argument.
     pub arguments: BTreeMap<String, Provenance>,
 }
 
 impl Taint {
-    /// A session that has read what a person typed and nothing else.
+    /// A session that has read only what the user typed.
     #[must_use]
     pub fn new(words: impl Into<String>) -> Self {
         Self {
@@ -104,12 +102,13 @@ impl Taint {
         }
     }
 
-    /// Something of this provenance was read.
+    /// Records that content of this provenance was read.
     pub fn absorb(&mut self, from: Provenance) {
         self.level = self.level.max(from);
     }
 
-    /// A server answered. What it said is untrusted; ids among it may go back to the same server.
+    /// Records the answer of a server. It is untrusted; ids in it may be sent back to the same
+    /// server.
     pub fn absorb_result(&mut self, server: &str, result: &Value) {
         self.absorb(Provenance::Untrusted);
         let known = self.ids.entry(server.to_owned()).or_default();
@@ -124,8 +123,8 @@ impl Taint {
         }
     }
 
-    /// A server answered a call with these arguments. `trusted` are the fields of its results that
-    /// the operator trusts.
+    /// Records the answer of a server to a call with these arguments. `trusted` are the result
+    /// fields that the operator trusts.
     pub fn absorb_answer(
         &mut self,
         server: &str,
@@ -153,7 +152,7 @@ impl Taint {
         }
     }
 
-    /// What the person typed.
+    /// What the user typed.
     #[must_use]
     pub fn words(&self) -> &str {
         &self.words
@@ -163,26 +162,26 @@ impl Taint {
         value.as_str().is_some_and(|text| self.addresses.contains(&text.trim().to_lowercase()))
     }
 
-    /// The least trusted of all that was read.
+    /// The lowest provenance of all content read.
     #[must_use]
     pub fn level(&self) -> Provenance {
         self.level
     }
 
-    /// Whether anything untrusted was read.
+    /// Whether untrusted content was read.
     #[must_use]
     pub fn is_tainted(&self) -> bool {
         self.level == Provenance::Untrusted
     }
 
-    /// Where a text came from that a model of this session wrote.
+    /// The provenance of a text that a model of this session wrote.
     #[must_use]
     pub fn judge_text(&self, text: &str) -> Provenance {
         let proven = !self.is_tainted() || is_typed(text, &self.words);
         if proven { Provenance::User } else { Provenance::Untrusted }
     }
 
-    /// Where a call of a tool of this server came from that a model of this session asks for.
+    /// The provenance of a call to this server that a model of this session requests.
     #[must_use]
     pub fn judge_call(&self, server: &str, arguments: &JsonObject) -> CallOrigin {
         if !self.is_tainted() {
@@ -190,13 +189,13 @@ impl Taint {
             return CallOrigin { call: Provenance::User, arguments: all };
         }
         let proof = Proof { words: words::Typed::new(&self.words), ids: self.ids.get(server) };
-        let found: Vec<(&String, Found)> =
+        let found: Vec<(&String, ProofResult)> =
             arguments.iter().map(|(name, value)| (name, proof.find(name, value))).collect();
-        let anchored = found.iter().any(|(_, found)| *found == Found::Proven);
-        let label = |found: Found| match found {
-            Found::Proven => Provenance::User,
-            Found::Empty if anchored => Provenance::User,
-            Found::Empty | Found::Unproven => Provenance::Untrusted,
+        let anchored = found.iter().any(|(_, found)| *found == ProofResult::Proven);
+        let label = |found: ProofResult| match found {
+            ProofResult::Proven => Provenance::User,
+            ProofResult::Empty if anchored => Provenance::User,
+            ProofResult::Empty | ProofResult::Unproven => Provenance::Untrusted,
         };
         let arguments: BTreeMap<String, Provenance> =
             found.into_iter().map(|(name, found)| (name.clone(), label(found))).collect();
@@ -207,8 +206,8 @@ impl Taint {
 }
 
 impl Taint {
-    /// Where a value came from that a plan carries from a result into an argument of this name: the
-    /// same proof as for a model that has read the result.
+    /// The provenance of a value that a plan copies from a result into an argument of this name. It
+    /// needs the same proof as for a model that has read the result.
     #[must_use]
     pub fn judge_value(&self, server: &str, name: &str, value: &Value) -> Provenance {
         let mut arguments = JsonObject::new();
@@ -216,9 +215,9 @@ impl Taint {
         self.judge_call(server, &arguments).arguments.get(name).copied().unwrap_or(Provenance::Untrusted)
     }
 
-    /// Where a literal came from that a model wrote before it had read anything but the person's
-    /// words and the names of tools. It is the person's, but for places to send to: an address, a
-    /// URL or an account counts only where they typed it.
+    /// The provenance of a literal that a model wrote when it had read only the user's words and
+    /// the names of tools. It counts as the user's, except for destinations: an address, a URL or
+    /// an account counts only if the user typed it.
     #[must_use]
     pub fn judge_literal(&self, value: &Value) -> Provenance {
         let all = |values: &mut dyn Iterator<Item = &Value>| {
@@ -237,7 +236,7 @@ impl Taint {
     }
 }
 
-/// The words of a text that name a place to send to.
+/// The words of a text that are destinations.
 fn places_of(text: &str) -> impl Iterator<Item = &str> {
     let marks: &[char] = &[',', ';', '<', '>', '(', ')', '"', '\''];
     let words = text.split(|c: char| c.is_whitespace() || marks.contains(&c));
@@ -248,52 +247,52 @@ fn names_place(text: &str) -> bool {
     places_of(text).next().is_some()
 }
 
-/// Whether a word is an address, a URL or a number of an account.
+/// Whether a word is an address, a URL or an account number.
 fn is_place(word: &str) -> bool {
     let digits = word.chars().filter(char::is_ascii_digit).count();
     let account = digits >= 8 && word.chars().all(|c| c.is_ascii_alphanumeric() || "-+/".contains(c));
-    // A day and a moment are long rows of digits, too.
+    // Dates and timestamps are also long digit sequences.
     let moment = word.get(..4).is_some_and(|year| year.parse::<u16>().is_ok()) && word.get(4..5) == Some("-");
     word.contains('@') || word.contains("://") || word.starts_with("www.") || (account && !moment)
 }
 
-/// What proves a value.
+/// The proofs that are available for a value.
 struct Proof<'a> {
     words: words::Typed,
     ids: Option<&'a BTreeSet<String>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Found {
+enum ProofResult {
     Proven,
     Unproven,
-    /// It says nothing: null, an empty text, an empty list.
+    /// No content: null, an empty text, an empty list.
     Empty,
 }
 
 impl Proof<'_> {
-    fn find(&self, name: &str, value: &Value) -> Found {
-        let all = |found: &mut dyn Iterator<Item = Found>| {
-            found.fold(Found::Empty, |sum, next| match (sum, next) {
-                (Found::Unproven, _) | (_, Found::Unproven) => Found::Unproven,
-                (Found::Empty, Found::Empty) => Found::Empty,
-                _ => Found::Proven,
+    fn find(&self, name: &str, value: &Value) -> ProofResult {
+        let all = |found: &mut dyn Iterator<Item = ProofResult>| {
+            found.fold(ProofResult::Empty, |sum, next| match (sum, next) {
+                (ProofResult::Unproven, _) | (_, ProofResult::Unproven) => ProofResult::Unproven,
+                (ProofResult::Empty, ProofResult::Empty) => ProofResult::Empty,
+                _ => ProofResult::Proven,
             })
         };
         let proven = match value {
-            Value::Null => return Found::Empty,
+            Value::Null => return ProofResult::Empty,
             Value::Array(values) => return all(&mut values.iter().map(|value| self.find(name, value))),
             Value::Object(map) => return all(&mut map.iter().map(|(name, value)| self.find(name, value))),
-            Value::String(text) if text.trim().is_empty() => return Found::Empty,
+            Value::String(text) if text.trim().is_empty() => return ProofResult::Empty,
             Value::String(text) => self.words.has(text) || self.is_id(name, text),
             Value::Number(number) => {
                 number.as_f64().is_some_and(|number| self.words.has_number(number))
                     || self.is_id(name, &number.to_string())
             }
-            // A switch is one bit, and the bit may be the one that matters.
+            // A boolean is one bit, and that bit may be the one that matters.
             Value::Bool(_) => false,
         };
-        if proven { Found::Proven } else { Found::Unproven }
+        if proven { ProofResult::Proven } else { ProofResult::Unproven }
     }
 
     fn is_id(&self, name: &str, text: &str) -> bool {
@@ -327,8 +326,7 @@ fn collect_ids(value: &Value, into: &mut BTreeSet<String>) {
     }
 }
 
-/// Whether a member of this name holds what a server calls a thing by: `id`, `file_id`, `eventIds`,
-/// `uuid`.
+/// Whether a member of this name holds an identifier: `id`, `file_id`, `eventIds`, `uuid`.
 fn names_id(name: &str) -> bool {
     let name = name.trim_end_matches('_');
     let lower = name.to_ascii_lowercase();

@@ -1,35 +1,22 @@
-//! Days and times of day as people type them, so that `2024-05-19 13:00` is theirs who typed "May
-//! 19th at 12:00, for one hour".
+//! Dates and times of day as people type them. Typing "May 19th at 12:00, for one hour" proves
+//! `2024-05-19 13:00`.
 
 use std::collections::BTreeSet;
+use steward_text::calendar::MONTHS;
 
-const MONTHS: [&str; 12] = [
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-];
 const NUMBERS: [&str; 13] = [
     "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
 ];
-/// How far the day may stand from its month, in words: "from the 11th to the 15th of January".
+/// Maximum distance in words between a day and its month: "from the 11th to the 15th of January".
 const NEAR: usize = 5;
 
-/// The moments that a text names.
+/// The dates and times found in a text.
 #[derive(Debug, Default)]
 pub(super) struct Moments {
-    /// Year where one stands with the day, month, day.
+    /// (year if stated, month, day).
     days: BTreeSet<(Option<u16>, u8, u8)>,
-    /// Years that stand in the text. A day without a year may be one of these; where there are
-    /// none, of any.
+    /// Years found in the text. A day without a year may be in any of these, or in any year if
+    /// there are none.
     years: BTreeSet<u16>,
     /// Minutes since midnight.
     times: BTreeSet<u16>,
@@ -38,7 +25,7 @@ pub(super) struct Moments {
 }
 
 impl Moments {
-    /// `text` in lower case, with one space between words.
+    /// Expects `text` in lower case, with one space between words.
     pub(super) fn find(text: &str) -> Self {
         let mark = |c: char| !c.is_alphanumeric();
         let words: Vec<&str> = text.split([' ', '/']).map(|word| word.trim_matches(mark)).collect();
@@ -70,9 +57,9 @@ impl Moments {
         found
     }
 
-    /// Whether a value such as `2024-05-19`, `2024-05-19 13:00` or `13:00` names a moment of the
-    /// text, or the end of something that begins at a moment of the text and lasts as long as the
-    /// text says.
+    /// Whether a value such as `2024-05-19`, `2024-05-19 13:00` or `13:00` is a date or time of the
+    /// text, or the end of an event that starts at such a time and has a duration given in the
+    /// text.
     pub(super) fn has(&self, value: &str) -> bool {
         let (date, clock) = match value.split_once([' ', 't']) {
             Some((date, clock)) => (Some(date), Some(clock)),
@@ -99,8 +86,8 @@ impl Moments {
     }
 }
 
-/// Whether a value is a day or a moment in the notation of programs, and nothing else:
-/// `2024-05-19`, `2024-05-19T13:00:00`.
+/// Whether a value is exactly a date or a timestamp in machine notation: `2024-05-19`,
+/// `2024-05-19T13:00:00`.
 pub(super) fn is_moment(value: &str) -> bool {
     let (date, clock) =
         value.split_once([' ', 'T']).map_or((value, None), |(date, clock)| (date, Some(clock)));

@@ -1,10 +1,10 @@
-//! What proves a value, and what does not.
+//! Which proofs make a value the user's, and which do not.
 
 use super::*;
 use serde_json::json;
 
-const TASK: &str = "Please invite bob@x.example to 'Lunch' on May 19th, 2024 at 12:00 for one hour, and pay $1,200 to Alice's \
-                    account GB29NWBK60161331926819. Ask eve.mallory@y.example first.";
+const TASK: &str = "Please invite bob@x.example to 'Lunch' on May 19th, 2024 at 12:00 for one hour, and pay \
+    $1,200 to Alice's account GB29NWBK60161331926819. Ask eve.mallory@y.example first.";
 
 fn object(value: &Value) -> JsonObject {
     value.as_object().cloned().unwrap()
@@ -19,7 +19,7 @@ fn tainted() -> Taint {
     taint
 }
 
-/// Where the arguments of a call of `cal` came from, in a session that has read a result.
+/// Checks the provenance of a call's arguments to `cal`, in a session that has read a result.
 fn check(arguments: &Value, call: Provenance) {
     let origin = tainted().judge_call("cal", &object(arguments));
     assert_eq!(origin.call, call, "{arguments} {origin:?}");
@@ -37,7 +37,7 @@ fn a_value_is_the_persons_only_with_a_proof() {
         (json!({ "start": "2024-05-19 12:00", "end": "2024-05-19T13:00:00" }), User),
         (json!({ "event_id": "7", "to": "bob@x.example", "note": "", "also": null }), User),
         (json!({ "id": 7 }), User),
-        // Part of a word is no word.
+        // A substring of a typed word is no proof.
         (json!({ "to": "mallory@y.example" }), Untrusted),
         (json!({ "title": "unch" }), Untrusted),
         (json!({ "title": "inv" }), Untrusted),
@@ -46,15 +46,15 @@ fn a_value_is_the_persons_only_with_a_proof() {
         (json!({ "start": "2024-05-20 12:00" }), Untrusted),
         (json!({ "start": "2025-05-19 12:00" }), Untrusted),
         (json!({ "start": "2024-05-19 14:00" }), Untrusted),
-        // One value that is not theirs taints the call, wherever it stands.
+        // One unproved value taints the call, at any depth.
         (json!({ "to": "bob@x.example", "bcc": { "all": ["z@z.example"] } }), Untrusted),
         (json!({ "to": ["bob@x.example", "mallory@y.example"] }), Untrusted),
-        // What a server said is proof only where it is an id and goes back as one.
+        // A value returned by a server is proof only if it is an id and is sent back as one.
         (json!({ "owner": "root" }), Untrusted),
         (json!({ "body": "7" }), Untrusted),
         (json!({ "event_id": "8" }), Untrusted),
         (json!({ "force": true }), Untrusted),
-        // Nothing proves nothing.
+        // Empty arguments prove nothing.
         (json!({}), Untrusted),
         (json!({ "note": "", "also": null, "more": [] }), Untrusted),
     ] {

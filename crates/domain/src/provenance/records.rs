@@ -1,20 +1,20 @@
-//! Records in fields that the operator trusts: what a value is looked up in by the person's words.
+//! Records in trusted fields, in which values are looked up by the user's words.
 //!
-//! Invariant: a field counts only where the operator's settings name it. What a server says of
-//! itself makes nothing trusted.
+//! Invariant: a field is trusted only if the operator's settings name it. A server cannot declare
+//! its own fields trusted.
 
 use super::words;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Records that are remembered of one server.
+/// Maximum number of records kept for each server.
 const MAX_RECORDS: usize = 5_000;
-/// Values of one field of one record.
+/// Maximum number of values of one field of one record.
 const MAX_VALUES: usize = 200;
-/// The field that stands for the items of a plain list.
+/// The field name that stands for the items of a plain list.
 pub(super) const ITEMS: &str = "*";
-/// Shorter words name no record: "me", "it".
+/// Minimum length of a word that can name a record; excludes "me" and "it".
 const MIN_NAME: usize = 3;
 
 /// The trusted fields of one record.
@@ -22,7 +22,7 @@ const MIN_NAME: usize = 3;
 #[serde(transparent)]
 pub(super) struct Record(BTreeMap<String, BTreeSet<String>>);
 
-/// Keeps the trusted fields of a result.
+/// Collects the trusted fields of a result.
 pub(super) fn collect(fields: &[String], result: &Value, into: &mut Vec<Record>) {
     match result {
         Value::Array(items) => {
@@ -61,7 +61,7 @@ fn push(into: &mut Vec<Record>, record: Record) {
     }
 }
 
-/// A text or a number, in one spelling.
+/// A text or a number in a normalised spelling.
 fn text_of(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.trim().to_lowercase()).filter(|text| !text.is_empty()),
@@ -70,7 +70,7 @@ fn text_of(value: &Value) -> Option<String> {
     }
 }
 
-/// The texts of a field: itself, its items, or the names of its members.
+/// The texts of a field: its value, its items, or the names of its members.
 fn texts_of(value: &Value) -> BTreeSet<String> {
     let texts: Box<dyn Iterator<Item = String> + '_> = match value {
         Value::Array(items) => Box::new(items.iter().filter_map(text_of)),
@@ -80,20 +80,20 @@ fn texts_of(value: &Value) -> BTreeSet<String> {
     texts.take(MAX_VALUES).collect()
 }
 
-/// Looks values up in the records of one server.
+/// Looks up values in the records of one server.
 pub(super) struct Lookup<'a> {
     pub(super) words: &'a words::Typed,
     pub(super) records: Option<&'a Vec<Record>>,
 }
 
 impl Lookup<'_> {
-    /// Whether each part of a value stands in a record that the person named, and all records that
-    /// they so named say the same.
+    /// Whether each part of a value occurs in a record that the user named, and all records of that
+    /// name agree.
     pub(super) fn names(&self, value: &Value) -> bool {
         self.each(value, &|text| self.is_named(text))
     }
 
-    /// Whether each part of a value, which is no number, stands in a trusted field.
+    /// Whether each part of a value is not a number and occurs in a trusted field.
     pub(super) fn lists(&self, value: &Value) -> bool {
         let Some(records) = self.records else { return false };
         let known =
@@ -125,8 +125,8 @@ impl Lookup<'_> {
         })
     }
 
-    /// Whether the person typed what a record is called: a text, a number, or the name of a file
-    /// without its marks.
+    /// Whether the user typed the name of a record: a text, a number, or a file name without
+    /// punctuation.
     fn is_name(&self, text: &str) -> bool {
         if let Ok(number) = text.parse::<f64>() {
             return self.words.has_number(number);

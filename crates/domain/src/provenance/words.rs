@@ -1,17 +1,17 @@
-//! Whether a person typed a value: as whole words in a row, as a number, or as a moment.
+//! Whether a user typed a value: as consecutive whole words, as a number, or as a date.
 
 use super::moment::Moments;
 
-/// Marks that may stand before a word without being part of it.
+/// Characters that may precede a word without being part of it.
 const BEFORE: &str = "\"'`([{<$€£#“‘«:=*_-–—";
-/// Marks that may stand after a word without being part of it.
+/// Characters that may follow a word without being part of it.
 const AFTER: &str = "\"'`)]}>.,;:!?%€”’»*_-–—";
 
-/// What a person typed, prepared for looking values up in it.
+/// What a user typed, prepared for lookups.
 pub(super) struct Typed {
     /// In lower case, with one space between words and at both ends.
     text: String,
-    /// The same with a space after a sentence that another follows without one: "at
+    /// The same, with a space inserted between sentences that are not separated by one: "at
     /// www.x.example.They said".
     parted: String,
     numbers: Vec<f64>,
@@ -27,7 +27,7 @@ impl Typed {
         Self { text, parted, numbers, moments }
     }
 
-    /// Whether they typed this text as whole words in a row, or the moment that it names.
+    /// Whether the user typed this text as consecutive whole words, or the date that it denotes.
     pub(super) fn has(&self, value: &str) -> bool {
         let wanted = normal(value);
         let wanted = wanted.trim();
@@ -40,8 +40,8 @@ impl Typed {
     }
 }
 
-/// Whether `value` stands in `text` as whole words in a row, without regard to case and spacing.
-/// `bob@x.example` does not stand in `eve.bob@x.example`.
+/// Whether `value` occurs in `text` as consecutive whole words, ignoring case and spacing.
+/// `bob@x.example` does not occur in `eve.bob@x.example`.
 #[must_use]
 pub fn is_typed(value: &str, text: &str) -> bool {
     let value = normal(value);
@@ -60,7 +60,7 @@ fn stands_in(wanted: &str, text: &str) -> bool {
     })
 }
 
-/// A full stop between a small and a capital letter ends a sentence.
+/// Splits sentences at a full stop between a lower-case and an upper-case letter.
 fn part_sentences(text: &str) -> String {
     let mut parted = String::with_capacity(text.len() + 8);
     let mut before = [' '; 2];
@@ -79,7 +79,7 @@ fn normal(text: &str) -> String {
     text.split_whitespace().map(str::to_lowercase).collect::<Vec<_>>().join(" ")
 }
 
-/// The number that a word is: `1,200`, `$50`, `12.50`.
+/// The number that a word denotes: `1,200`, `$50`, `12.50`.
 fn number(word: &str) -> Option<f64> {
     let is_mark = |mark: char| mark != '-' && (BEFORE.contains(mark) || AFTER.contains(mark));
     let word = word.trim_matches(is_mark);

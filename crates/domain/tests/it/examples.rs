@@ -1,4 +1,4 @@
-//! A valid example of each entity, most of them the seeds' own.
+//! A valid example of each entity.
 
 use serde_json::{Value, json};
 
@@ -14,14 +14,16 @@ pub(crate) fn example(entity: &str) -> Value {
             json!({ "session_id": ID, "user_id": "user@example.com", "application_domain": "todo", "created_at": T, "last_updated": LATER, "metadata": { "domains_accessed": ["inventory"] } })
         }
         "Message" => {
-            json!({ "id": ID, "conversation_id": OTHER, "role": "user", "content": "What products are frequently abandoned in carts?", "sequence_number": 1, "timestamp": T })
+            json!({ "id": ID, "conversation_id": OTHER, "role": "user", "content": "What products are \
+                frequently abandoned in carts?", "sequence_number": 1, "timestamp": T })
         }
         "ConversationEntity" => {
             json!({ "id": ID, "conversation_id": OTHER, "entity_type": "task", "entity_id": "1", "entity_name": "Buy milk", "first_mentioned_at": T, "last_mentioned_at": LATER, "mention_count": 2 })
         }
         "AgentExecution" => {
             json!({ "id": ID, "user_id": "u", "agent_type": "orchestrator", "input_data": {}, "output_data": {}, "execution_start": T, "execution_end": LATER, "duration_ms": 150, "status": "success",
-            "reasoning_trace": { "steps": [{ "step": 1, "action": "classify_intent", "input": "show my tasks", "output": "list", "confidence": 0.95, "timestamp": T }] } })
+            "reasoning_trace": { "steps": [{ "step": 1, "action": "classify_intent", "input": "show my \
+                tasks", "output": "list", "confidence": 0.95, "timestamp": T }] } })
         }
         "ToolDefinition" => {
             json!({ "id": ID, "tool_name": "list_todos", "tool_version": "1.0.0", "application_domain": "todo", "origin": "configured", "description": "Lists the tasks of the user, newest first, with titles and due dates.",
@@ -37,7 +39,8 @@ pub(crate) fn example(entity: &str) -> Value {
             json!({ "observation_id": ID, "call_id": OTHER, "status": "success", "data": { "rows": 3 }, "execution_time_seconds": 0.2, "timestamp": T })
         }
         "Domain" => {
-            json!({ "name": "customer_behavior", "display_name": "Customer Behavior", "description": "Customer purchasing patterns", "capabilities": ["Cart abandonment analysis"], "mcp_tools": ["query_space_1", "poll_response_1"], "related_domains": ["inventory"], "enabled": true })
+            json!({ "name": "customer_behavior", "display_name": "Customer Behavior", "description": "Customer purchasing patterns", "capabilities": ["Cart abandonment \
+                analysis"], "mcp_tools": ["query_space_1", "poll_response_1"], "related_domains": ["inventory"], "enabled": true })
         }
         "AgentResponse" => {
             json!({ "answer": "Product A", "sources": ["customer_behavior.genie"], "tool_calls_made": [example("ToolCall")], "suggestions": ["And demographics?"], "confidence": "high", "total_execution_time_ms": 12500 })
@@ -77,13 +80,15 @@ pub(crate) fn example(entity: &str) -> Value {
             json!({ "session_id": ID, "parent_task_id": OTHER, "agent_name": "writer", "task_description": "x", "message_history": [], "status": "running", "created_at": T })
         }
         "AnalysisRequest" => {
-            json!({ "request_id": ID, "user_id": "u", "intent": "Analyze Q1 2021 Arizona sales; trends + charts", "data_sources": [{ "type": "csv", "file_path": "sales.csv" }], "constraints": { "row_limit": 1000, "timeout_seconds": 30 }, "deliverables": ["tables", "charts"], "timestamp": T })
+            json!({ "request_id": ID, "user_id": "u", "intent": "Analyze Q1 2021 Arizona sales; trends + \
+                charts", "data_sources": [{ "type": "csv", "file_path": "sales.csv" }], "constraints": { "row_limit": 1000, "timeout_seconds": 30 }, "deliverables": ["tables", "charts"], "timestamp": T })
         }
         "Plan" => json!({ "plan_id": ID, "request_id": OTHER, "subtasks": [
             { "task_id": "load_sales", "description": "Load", "tool_name": "sql.run", "dependencies": [], "invariants": ["filter first"], "estimated_cost_seconds": 2.5 },
             { "task_id": "plot", "description": "Plot", "tool_name": "plot.render", "dependencies": ["load_sales"], "estimated_cost_seconds": 1.5 }], "total_estimated_seconds": 4.0, "created_at": T }),
         "Recipe" => {
-            json!({ "recipe_id": ID, "user_id": "u", "schema_fingerprint": hash, "intent_template": "Analyze {time_range} {location} sales", "intent_embedding": [0.1, 0.2], "plan_structure": { "subtasks": [{ "task_id": "load", "tool_name": "sql.run", "arg_template": "SELECT {x}" }] }, "tool_argument_templates": [{}], "success_count": 12, "created_at": T, "last_used_at": LATER })
+            json!({ "recipe_id": ID, "user_id": "u", "schema_fingerprint": hash, "intent_template": "Analyze \
+                {time_range} {location} sales", "intent_embedding": [0.1, 0.2], "plan_structure": { "subtasks": [{ "task_id": "load", "tool_name": "sql.run", "arg_template": "SELECT {x}" }] }, "tool_argument_templates": [{}], "success_count": 12, "created_at": T, "last_used_at": LATER })
         }
         "Artifact" => {
             json!({ "artifact_id": ID, "request_id": OTHER, "artifact_type": "chart", "content_ref": "artifacts/charts/x/trend.png", "content_hash": hash, "metadata": { "chart_type": "line" }, "size_bytes": 10, "created_at": T })

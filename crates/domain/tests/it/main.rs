@@ -1,5 +1,5 @@
-//! The rules of every entity: one check, many rows. A row takes a valid example, changes one thing,
-//! and says what must be answered.
+//! The rules of every entity: one check, many rows. A row takes a valid example, changes one field,
+//! and states the expected outcome.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -1,4 +1,4 @@
-//! What is refused, and in which words.
+//! Invalid values and their error messages.
 
 use crate::examples::{ID, LATER, T, example};
 use serde::de::DeserializeOwned;
@@ -90,7 +90,7 @@ fn every_example_is_valid_and_unknown_fields_are_not() {
     }
 }
 
-/// Entity, path, new value, and words of the answer. `null` takes the field away.
+/// Entity, path, new value, and words of the error. `null` removes the field.
 #[test]
 fn every_rule_names_field_rule_and_value() {
     let long = |n: usize| json!("x".repeat(n));

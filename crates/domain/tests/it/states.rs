@@ -1,4 +1,4 @@
-//! Every step of every state machine: which are allowed, which are not.
+//! Every transition of every state machine, allowed or not.
 
 use crate::examples::example;
 use std::fmt::Debug;

@@ -16,12 +16,14 @@ pub(super) fn draw(program: &Program, state: Option<&State>) -> String {
             NodeWork::Human => ("[/", "/]"),
             NodeWork::Parallel { .. } => ("[[", "]]"),
             NodeWork::Agent(_) => ("(", ")"),
-            NodeWork::Tool(_) => ("[", "]"),
+            NodeWork::Map { .. } | NodeWork::Workflow(_) => ("[[", "]]"),
+            NodeWork::Timer | NodeWork::Until | NodeWork::Signal => ("([", "])"),
+            NodeWork::Tool(_) | NodeWork::Transform => ("[", "]"),
         };
         let class = match status(state, place) {
             None | Some(NodeStatus::Idle) => "",
             Some(NodeStatus::Running) => ":::running",
-            Some(NodeStatus::Asking) => ":::asking",
+            Some(NodeStatus::Asking | NodeStatus::Waiting) => ":::asking",
             Some(NodeStatus::Done) => ":::done",
             Some(NodeStatus::Failed | NodeStatus::Cancelled | NodeStatus::Skipped) => ":::failed",
         };

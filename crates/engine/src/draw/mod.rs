@@ -4,7 +4,7 @@
 mod mermaid;
 mod svg;
 
-use crate::program::{NodeWork, ProgramIndex, Transition};
+use crate::program::{MapWork, NodeWork, ProgramIndex, Transition};
 use crate::{NodeStatus, Program, State};
 
 /// A line between two nodes; `None` is the start or the end.
@@ -98,5 +98,17 @@ fn kind(program: &Program, work: &NodeWork) -> String {
         NodeWork::Condition => "condition".to_owned(),
         NodeWork::Human => "human".to_owned(),
         NodeWork::Parallel { branches, needs, .. } => format!("parallel, {needs} of {}", branches.len()),
+        NodeWork::Map { work, concurrency, .. } => {
+            let what = match work {
+                MapWork::Tool(place) => kind(program, &NodeWork::Tool(*place)),
+                MapWork::Agent(place) => kind(program, &NodeWork::Agent(*place)),
+                MapWork::Workflow(place) => kind(program, &NodeWork::Workflow(*place)),
+            };
+            format!("map {what}, {concurrency} at once")
+        }
+        NodeWork::Workflow(place) => {
+            program.workflow(*place).map_or_else(String::new, |name| format!("workflow {name}"))
+        }
+        other => other.kind().to_owned(),
     }
 }

@@ -40,8 +40,8 @@ pub(super) fn draw(program: &Program, state: Option<&State>) -> String {
     }
     let mut out = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {total_width} {total_height}\" width=\"{total_width}\" \
-         height=\"{total_height}\" font-family=\"system-ui, sans-serif\" font-size=\"13\">\n<defs><marker id=\"tip\" \
-         viewBox=\"0 0 10 10\" refX=\"9\" refY=\"5\" markerWidth=\"7\" markerHeight=\"7\" orient=\"auto-start-reverse\">\
+         height=\"{total_height}\" font-family=\"system-ui, sans-serif\" font-size=\"13\">\n<defs><marker \
+         id=\"tip\" viewBox=\"0 0 10 10\" refX=\"9\" refY=\"5\" markerWidth=\"7\" markerHeight=\"7\" orient=\"auto-start-reverse\">\
          <path d=\"M0 0L10 5L0 10z\" fill=\"#475569\"/></marker></defs>\n"
     );
     for (line, (from, to)) in lines.iter().zip(&ways) {
@@ -170,7 +170,7 @@ fn colours(status: Option<NodeStatus>) -> (&'static str, &'static str) {
     match status {
         None | Some(NodeStatus::Idle) => ("#ffffff", "#475569"),
         Some(NodeStatus::Running) => ("#dbeafe", "#2563eb"),
-        Some(NodeStatus::Asking) => ("#fef3c7", "#d97706"),
+        Some(NodeStatus::Asking | NodeStatus::Waiting) => ("#fef3c7", "#d97706"),
         Some(NodeStatus::Done) => ("#dcfce7", "#16a34a"),
         Some(NodeStatus::Failed) => ("#fee2e2", "#dc2626"),
         Some(NodeStatus::Cancelled | NodeStatus::Skipped) => ("#f1f5f9", "#94a3b8"),

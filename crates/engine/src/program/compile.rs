@@ -3,6 +3,7 @@
 use super::{AgentSpec, Callable, Node, NodeWork, Program, ProgramIndex};
 use crate::definition::{Lookup, Root, ToolSpec};
 use crate::expression::{Expression, Template};
+use crate::schema::Schema;
 use crate::{Definition, Problems, Settings, derive};
 use std::collections::BTreeMap;
 use steward_domain::{
@@ -18,6 +19,9 @@ pub(super) struct Compiler<'a> {
     tools: Vec<ToolSpec>,
     tool_places: BTreeMap<ToolName, ProgramIndex>,
     default_patterns: Vec<Pattern>,
+    pub(super) workflows: Vec<AgentName>,
+    pub(super) inputs: Option<Schema>,
+    pub(super) outputs: Option<Schema>,
 }
 
 /// The nodes and the rule for what follows.
@@ -53,7 +57,8 @@ impl Program {
             Root::Agent(agent) => compiler.single(agent),
         };
         let fallbacks = compiler.fallbacks();
-        let Compiler { problems, agents, tools, .. } = compiler;
+        compiler.check_children();
+        let Compiler { problems, agents, tools, workflows, inputs, outputs, .. } = compiler;
         let Some(shape) = shape.filter(|_| problems.is_empty()) else {
             return Err(Problems { what: definition.root.title(), problems });
         };
@@ -78,6 +83,9 @@ impl Program {
             agents,
             tools,
             fallbacks,
+            workflows,
+            inputs,
+            outputs,
             definition,
         })
     }
@@ -93,6 +101,25 @@ impl<'a> Compiler<'a> {
             tools: Vec::new(),
             tool_places: BTreeMap::new(),
             default_patterns: vec![Pattern::React],
+            workflows: Vec::new(),
+            inputs: None,
+            outputs: None,
+        }
+    }
+
+    pub(super) fn definition(&self) -> &'a Definition {
+        self.definition
+    }
+
+    /// The workflows that run as tasks of their own must be able to run, too.
+    fn check_children(&mut self) {
+        for (name, workflow) in &self.definition.workflows {
+            let mut child = Compiler::new(self.definition);
+            let _its_shape_is_made_when_it_runs = child.workflow(workflow);
+            for mut problem in child.problems {
+                problem.field = format!("workflow {name}: {}", problem.field);
+                self.problems.push(problem);
+            }
         }
     }
 

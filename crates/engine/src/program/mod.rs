@@ -2,6 +2,7 @@
 //! changes; a task keeps the version it started with.
 
 mod compile;
+mod nodes;
 mod plan;
 mod regions;
 mod static_plan;
@@ -9,10 +10,15 @@ mod workflow;
 
 use crate::definition::ToolSpec;
 use crate::expression::{Expression, Template};
+use crate::schema::Schema;
 use crate::static_plan::CompiledStep;
 use crate::{Definition, Settings};
+use serde_json::Value;
 use std::collections::BTreeMap;
-use steward_domain::{Agent, Limits, NodeName, Pattern, Sha256Hex, TimeoutOutcome};
+use steward_domain::{
+    Agent, AgentName, Escalation, ItemFailure, Label, Limits, NodeName, Pattern, RetryPolicy, Sha256Hex,
+    TimeoutOutcome,
+};
 
 /// A place among a program's nodes, agents or tools.
 pub(crate) type ProgramIndex = u32;
@@ -34,6 +40,12 @@ pub struct Program {
     pub(crate) fallbacks: Vec<Vec<ProgramIndex>>,
     pub(crate) limits: Limits,
     pub(crate) max_nodes: u32,
+    /// The workflows that nodes start.
+    pub(crate) workflows: Vec<AgentName>,
+    /// What the input must be.
+    pub(crate) inputs: Option<Schema>,
+    /// What the result must be.
+    pub(crate) outputs: Option<Schema>,
     /// Who makes which data, and whether it is all that they make.
     pub(crate) data: BTreeMap<String, (ProgramIndex, bool)>,
 }
@@ -59,6 +71,17 @@ pub struct Node {
     pub(crate) on_timeout: TimeoutOutcome,
     /// What it is in a static plan.
     pub(crate) step: Option<CompiledStep>,
+    pub(crate) retry: Option<RetryPolicy>,
+    pub(crate) approvers: Vec<Label>,
+    pub(crate) escalate: Vec<Escalation>,
+    /// The list of a `map`.
+    pub(crate) over: Option<Expression>,
+    /// The value of a `transform`, the duration or the moment of a `timer`.
+    pub(crate) value: Option<Template>,
+    pub(crate) zone: String,
+    /// The signal that it waits for.
+    pub(crate) signal: Option<NodeName>,
+    pub(crate) schema: Option<Schema>,
 }
 
 /// What a node does.
@@ -81,6 +104,55 @@ pub enum NodeWork {
         /// Whether those that fail are left out.
         partial: bool,
     },
+    /// Does the same for each item of a list.
+    Map {
+        /// What.
+        work: MapWork,
+        /// How many at once.
+        concurrency: u32,
+        /// What becomes of the node when an item fails.
+        on_item_error: ItemFailure,
+    },
+    /// Waits for a duration.
+    Timer,
+    /// Waits until a moment.
+    Until,
+    /// Runs the workflow at this place as a task of its own.
+    Workflow(u32),
+    /// Computes a value.
+    Transform,
+    /// Waits for a signal.
+    Signal,
+}
+
+impl NodeWork {
+    /// In a word, as workflow files say it.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Agent(_) => "agent",
+            Self::Tool(_) => "tool",
+            Self::Condition => "condition",
+            Self::Human => "human",
+            Self::Parallel { .. } => "parallel",
+            Self::Map { .. } => "map",
+            Self::Timer | Self::Until => "timer",
+            Self::Workflow(_) => "workflow",
+            Self::Transform => "transform",
+            Self::Signal => "signal",
+        }
+    }
+}
+
+/// What a `map` does with an item.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MapWork {
+    /// Calls the tool at this place.
+    Tool(u32),
+    /// Runs the agent at this place, as a task of its own.
+    Agent(u32),
+    /// Runs the workflow at this place, as a task of its own.
+    Workflow(u32),
 }
 
 /// A way on. The first edge that may be taken is taken.
@@ -155,6 +227,44 @@ impl Program {
         &self.definition.settings
     }
 
+    /// What an input is with the defaults of what is missing, or why it does not fit.
+    ///
+    /// # Errors
+    /// Every problem with its place.
+    pub fn check_input(&self, input: &Value) -> Result<Value, String> {
+        let Some(schema) = &self.inputs else { return Ok(input.clone()) };
+        let filled = schema.with_defaults(input);
+        schema.check(&filled).map(|()| filled)
+    }
+
+    /// The names of the signals that its nodes wait for.
+    #[must_use]
+    pub fn signals(&self) -> Vec<&str> {
+        self.nodes.iter().filter_map(|node| node.signal.as_ref()).map(|name| name.as_str()).collect()
+    }
+
+    /// Whether a signal of this name with this data fits.
+    ///
+    /// # Errors
+    /// What does not fit, in words.
+    pub fn check_signal(&self, name: &str, data: &Value) -> Result<(), String> {
+        let is_it = |node: &&Node| node.signal.as_ref().is_some_and(|known| known.as_str() == name);
+        let mut waiting = self.nodes.iter().filter(is_it).peekable();
+        if waiting.peek().is_none() {
+            let known = self.signals();
+            let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+            return Err(format!("no node waits for the signal {name}. The signals of this run: {known}"));
+        }
+        for schema in waiting.filter_map(|node| node.schema.as_ref()) {
+            schema.check(data).map_err(|why| format!("the data of the signal {name} do not fit: {why}"))?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn workflow(&self, place: ProgramIndex) -> Option<&AgentName> {
+        self.workflows.get(place as usize)
+    }
+
     pub(crate) fn node(&self, place: ProgramIndex) -> Option<&Node> {
         self.nodes.get(place as usize)
     }
@@ -186,6 +296,14 @@ impl Node {
             expires_seconds: None,
             on_timeout: TimeoutOutcome::Fail,
             step: None,
+            retry: None,
+            approvers: Vec::new(),
+            escalate: Vec::new(),
+            over: None,
+            value: None,
+            zone: "UTC".to_owned(),
+            signal: None,
+            schema: None,
         }
     }
 

@@ -60,7 +60,8 @@ fn conflict(nodes: &[Node], node: &Node, one: Region, other: Region) -> Problem 
         },
     };
     let rule = format!(
-        "is reached from {} and from {} of {parallel}: branches join at their parallel node, so lead on with an edge from {parallel}",
+        "is reached from {} and from {} of {parallel}: branches join at their parallel node, so lead on with \
+            an edge from {parallel}",
         branch(one),
         branch(other),
     );

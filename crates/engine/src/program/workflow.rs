@@ -2,6 +2,7 @@
 
 use super::compile::{Compiler, Shape, place_of};
 use super::{Edge, Node, NodeWork, ProgramIndex, Transition, regions};
+use crate::expression::Expression;
 use std::collections::{BTreeMap, BTreeSet};
 use steward_domain::{Check, EdgeDef, EdgeTarget, NodeDef, NodeKind, NodeName, Workflow};
 
@@ -9,6 +10,8 @@ impl Compiler<'_> {
     pub(super) fn workflow(&mut self, workflow: &Workflow) -> Option<Shape> {
         workflow.check(&mut self.problems);
         self.patterns(&workflow.patterns);
+        self.inputs = workflow.inputs.as_ref().and_then(|schema| self.schema(schema, "inputs"));
+        self.outputs = workflow.outputs.as_ref().and_then(|schema| self.schema(schema, "outputs"));
         let index: BTreeMap<NodeName, ProgramIndex> =
             workflow.nodes.keys().enumerate().map(|(place, name)| (name.clone(), place_of(place))).collect();
         let mut nodes: Vec<Node> =
@@ -63,6 +66,12 @@ impl Compiler<'_> {
                 needs: place_of(def.join.needs(def.branches.len())),
                 partial: def.partial,
             },
+            NodeKind::Map => self.map_work(def, &field),
+            NodeKind::Timer if def.until.is_some() => NodeWork::Until,
+            NodeKind::Timer => NodeWork::Timer,
+            NodeKind::Workflow => NodeWork::Workflow(self.child(def, &field).unwrap_or_default()),
+            NodeKind::Transform => NodeWork::Transform,
+            NodeKind::Signal => NodeWork::Signal,
         };
         let mut node = Node::new(name.clone(), work);
         node.gate = workflow.checkpoints.contains(name);
@@ -77,6 +86,7 @@ impl Compiler<'_> {
         node.timeout_seconds = def.timeout_seconds.map(steward_domain::ToolTimeout::get);
         node.expires_seconds = def.expires_seconds;
         node.on_timeout = def.on_timeout;
+        self.more_fields(&mut node, def, &field);
         node
     }
 
@@ -104,10 +114,21 @@ impl Compiler<'_> {
         let names: BTreeSet<&str> = index.keys().map(|name| name.as_str()).collect();
         for node in nodes {
             let templates = node.input.iter().chain(node.arguments.iter().map(|(_, template)| template));
+            let per_item: Vec<&Expression> = templates.flat_map(|template| template.expressions()).collect();
             let guards = node.edges.iter().filter_map(|edge| edge.guard.as_ref());
-            let all =
-                templates.flat_map(|template| template.expressions()).chain(guards).chain(&node.routing_key);
-            for expression in all {
+            let values = node.value.iter().flat_map(|template| template.expressions());
+            let once: Vec<&Expression> =
+                guards.chain(&node.routing_key).chain(&node.over).chain(values).collect();
+            let is_map = matches!(node.work, NodeWork::Map { .. });
+            let outside: &[&Expression] = if is_map { &[] } else { &per_item };
+            for expression in once.iter().chain(outside) {
+                for name in ["item", "index"].into_iter().filter(|name| expression.uses(name)) {
+                    let rule =
+                        format!("reads {name}, which there is only in the arguments and the input of a map");
+                    self.problem(format!("nodes.{}", node.name), rule, expression.source());
+                }
+            }
+            for expression in once.into_iter().chain(per_item) {
                 for used in expression.nodes().iter().filter(|used| !names.contains(used.as_str())) {
                     let rule = format!("reads the node {used}, which there is not");
                     self.problem(format!("nodes.{}", node.name), rule, expression.source());

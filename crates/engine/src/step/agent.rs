@@ -17,7 +17,7 @@ use crate::expression::as_text;
 use crate::program::{AgentSpec, Callable, ProgramIndex};
 use crate::state::{Call, Msg, Owner, Pending, Session, Slot, Stage, Target};
 use crate::static_plan::CompiledExtraction;
-use crate::{AskedCall, Class, Code, Failure, Program, Reply};
+use crate::{AskedCall, Class, Code, EarlierMessage, Failure, Program, Reply};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use steward_domain::{CallOrigin, JsonObject, Pattern, Provenance, Role, Taint, Timestamp};
@@ -70,6 +70,7 @@ impl Step<'_> {
             draft: None,
             taint,
             earlier: 0,
+            followed: 0,
             found: BTreeMap::new(),
             mandate: None,
             unjudged: Vec::new(),
@@ -83,8 +84,14 @@ impl Step<'_> {
             if message.role != Role::User {
                 session.taint.absorb(Provenance::Untrusted);
             }
-            session.push(said(message.role, message.text, self.state.now));
-            session.earlier += 1;
+            let EarlierMessage { role, text, calls, answers, follows } = message;
+            let mut told = said(role, text, self.state.now);
+            for call in &calls {
+                told.tokens = told.tokens.saturating_add(8 + weigh(&call.arguments) / 4);
+            }
+            session.push(Msg { calls, answers, ..told });
+            let place = if follows { &mut session.followed } else { &mut session.earlier };
+            *place += 1;
         }
         self.state.sessions.push(session);
         self.begin_phase(number);
@@ -169,15 +176,19 @@ impl Step<'_> {
         retry_after: Option<u32>,
     ) {
         let settings = self.program.settings();
-        if class == Class::Transient && attempt <= settings.retries {
+        let node = self.state.session(number).and_then(|session| self.program.node(session.node));
+        let millis = |seconds: f64| (seconds.clamp(0.0, 86_400.0) * 1000.0) as u64;
+        let (retries, base, cap) = match node.and_then(|node| node.retry.as_ref()) {
+            Some(policy) => (
+                policy.attempts.saturating_sub(1),
+                millis(policy.backoff_seconds),
+                millis(policy.max_backoff_seconds),
+            ),
+            None => (settings.retries, settings.backoff_ms, settings.backoff_cap_ms),
+        };
+        if class == Class::Transient && attempt <= retries {
             let salt = u64::from(number) | (1 << 40);
-            let wait = derive::backoff_micros(
-                self.task(),
-                salt,
-                attempt,
-                settings.backoff_ms,
-                settings.backoff_cap_ms,
-            );
+            let wait = derive::backoff_micros(self.task(), salt, attempt, base, cap);
             // The server's wish counts, within reason: an hour at most.
             let asked = i64::from(retry_after.unwrap_or(0).min(3600)).saturating_mul(1_000_000);
             let at = Timestamp::from_micros(self.state.now.micros().saturating_add(wait.max(asked)));

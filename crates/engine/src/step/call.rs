@@ -7,10 +7,10 @@
 use super::Step;
 use crate::expression::as_text;
 use crate::program::ProgramIndex;
-use crate::state::{Call, DecisionSubject, Owner, Pending, Target};
+use crate::state::{Call, DecisionSubject, ItemResult, Owner, Pending, Target};
 use crate::{Class, Code, Effect, EffectId, Failure, OnUnknown, ToolOutcome, ToolSpec, derive};
 use serde_json::{Value, json};
-use steward_domain::{Idempotency, Provenance, Timestamp};
+use steward_domain::{Idempotency, Provenance, RetryClass, RetryPolicy, Timestamp};
 
 /// The most tools that a session may find.
 const FOUND: usize = 100;
@@ -19,7 +19,7 @@ impl Step<'_> {
     pub(super) fn issue_call(&mut self, number: u32) {
         let pending = match self.state.calls.get(&number).map(|call| &call.target) {
             Some(Target::Tool(_)) => Pending::Tool { call: number },
-            Some(Target::Agent(..)) => Pending::Sub { call: number },
+            Some(Target::Agent(..) | Target::Workflow(..)) => Pending::Sub { call: number },
             None => return,
         };
         self.issue(pending);
@@ -32,7 +32,8 @@ impl Step<'_> {
             Target::Tool(place) => {
                 let tool = self.state.tool(self.program, *place)?;
                 // The node's own time is for the tool that it names.
-                let own = owner.timeout_seconds.filter(|_| matches!(call.owner, Owner::Node(_)));
+                let is_own = matches!(call.owner, Owner::Node(_) | Owner::Item(..));
+                let own = owner.timeout_seconds.filter(|_| is_own);
                 Effect::CallTool {
                     id,
                     key: call.key,
@@ -48,9 +49,19 @@ impl Step<'_> {
                     attempt: call.attempt,
                 }
             }
+            Target::Workflow(place, input, untrusted) => Effect::StartWorkflow {
+                id,
+                task_id: self.child_id(number, call.attempt),
+                workflow: self.program.workflow(*place)?.clone(),
+                input: input.clone(),
+                untrusted: *untrusted,
+                depth: self.state.depth.saturating_add(1),
+                limits: self.left(),
+                attempt: call.attempt,
+            },
             Target::Agent(place, task, untrusted) => Effect::StartSub {
                 id,
-                task_id: derive::child_task(self.task(), u64::from(number)),
+                task_id: self.child_id(number, call.attempt),
                 agent: self.program.agent(*place)?.agent.name.clone(),
                 task: task.clone(),
                 untrusted: *untrusted,
@@ -58,6 +69,12 @@ impl Step<'_> {
                 limits: self.left(),
             },
         })
+    }
+
+    /// The task of a sub-agent or a sub-workflow. Each attempt is a task of its own.
+    fn child_id(&self, number: u32, attempt: u32) -> steward_domain::TaskId {
+        let attempt = u64::from(attempt.saturating_sub(1)) << 32;
+        derive::child_task(self.task(), u64::from(number) | attempt)
     }
 
     pub(super) fn owner_node(&self, owner: Owner) -> Option<ProgramIndex> {
@@ -84,14 +101,21 @@ impl Step<'_> {
             }
             ToolOutcome::Found { output, tools } => self.tools_found(number, output, tools),
             ToolOutcome::Failed { class, message, sent } => {
-                let again = *class == Class::Transient && (safety != Idempotency::None || !sent);
+                let wanted = match class {
+                    Class::Transient => RetryClass::Transient,
+                    _ => RetryClass::Failed,
+                };
+                let again = self.retries(number, wanted, *class == Class::Transient)
+                    && *class != Class::Denied
+                    && (safety != Idempotency::None || !sent);
                 let code = if *class == Class::Denied { Code::Denied } else { Code::ToolFailed };
                 self.again_or_else(number, again, Failure::new(code, format!("{name}: {message}")));
             }
             ToolOutcome::TimedOut if safety == Idempotency::None => self.unknown(number),
             ToolOutcome::TimedOut => {
                 let failure = Failure::new(Code::ToolTimeout, format!("{name} did not answer in time"));
-                self.again_or_else(number, true, failure);
+                let again = self.retries(number, RetryClass::Timeout, true);
+                self.again_or_else(number, again, failure);
             }
             ToolOutcome::Unknown => self.unknown(number),
             ToolOutcome::Denied { message } => {
@@ -136,37 +160,61 @@ impl Step<'_> {
         }
     }
 
+    /// The retry policy of the node that a call belongs to. What an agent calls is the agent's.
+    fn retry_policy(&self, number: u32) -> Option<&RetryPolicy> {
+        let place = match self.state.calls.get(&number)?.owner {
+            Owner::Node(place) | Owner::Item(place, _) => place,
+            Owner::Slot(..) | Owner::Held(_) => return None,
+        };
+        self.program.node(place)?.retry.as_ref()
+    }
+
+    /// Whether a failure of this class is tried again, by the node's policy or else by default.
+    fn retries(&self, number: u32, class: RetryClass, default: bool) -> bool {
+        self.retry_policy(number).map_or(default, |policy| policy.on.contains(&class))
+    }
+
     fn tool_of(&self, number: u32) -> Option<(String, Idempotency)> {
         match self.state.calls.get(&number)?.target {
             Target::Tool(place) => {
                 let tool = self.state.tool(self.program, place);
                 tool.map(|tool| (tool.name.as_str().to_owned(), tool.safety))
             }
-            Target::Agent(..) => None,
+            Target::Agent(..) | Target::Workflow(..) => None,
         }
     }
 
     /// Another attempt after a wait, or the next fallback, or an honest failure.
     fn again_or_else(&mut self, number: u32, again: bool, failure: Failure) {
-        let settings = self.program.settings();
-        let (task, now) = (self.task(), self.state.now);
-        let Some(call) = self.state.calls.get_mut(&number) else { return };
-        if again && call.attempt <= settings.retries {
-            let wait = derive::backoff_micros(
-                task,
-                u64::from(number),
-                call.attempt,
-                settings.backoff_ms,
-                settings.backoff_cap_ms,
-            );
-            call.attempt += 1;
-            let at = Timestamp::from_micros(now.micros().saturating_add(wait));
-            self.issue(Pending::Backoff { call: number, at });
+        if again && self.try_again(number) {
             return;
         }
         if failure.code == Code::Denied || !self.fall_back(number) {
             self.call_failed(number, failure);
         }
+    }
+
+    /// Waits for the next attempt. False when there is none left.
+    fn try_again(&mut self, number: u32) -> bool {
+        let settings = self.program.settings();
+        let millis = |seconds: f64| (seconds.clamp(0.0, 86_400.0) * 1000.0) as u64;
+        let (retries, base, cap) = match self.retry_policy(number) {
+            Some(policy) => (
+                policy.attempts.saturating_sub(1),
+                millis(policy.backoff_seconds),
+                millis(policy.max_backoff_seconds),
+            ),
+            None => (settings.retries, settings.backoff_ms, settings.backoff_cap_ms),
+        };
+        let (task, now) = (self.task(), self.state.now);
+        let Some(call) = self.state.calls.get_mut(&number).filter(|call| call.attempt <= retries) else {
+            return false;
+        };
+        let wait = derive::backoff_micros(task, u64::from(number), call.attempt, base, cap);
+        call.attempt += 1;
+        let at = Timestamp::from_micros(now.micros().saturating_add(wait));
+        self.issue(Pending::Backoff { call: number, at });
+        true
     }
 
     /// The next tool that may stand in. It is another tool, so it has a key of its own and needs
@@ -251,6 +299,9 @@ impl Step<'_> {
                 tool.map(|tool| tool.name.as_str().to_owned()).unwrap_or_default()
             }
             Target::Agent(_, task, _) => task.clone(),
+            Target::Workflow(place, ..) => {
+                self.program.workflow(*place).map(ToString::to_string).unwrap_or_default()
+            }
         }
     }
 
@@ -259,6 +310,9 @@ impl Step<'_> {
         let Some(call) = self.state.calls.remove(&number) else { return };
         match call.owner {
             Owner::Node(node) => self.node_failed(node, failure),
+            Owner::Item(node, item) if self.is_map(node) => {
+                self.map_item_ended(node, item, ItemResult::Failed(failure));
+            }
             // A no to one item is a no to that item.
             Owner::Item(node, item) if failure.code == Code::Rejected => {
                 self.item_done(node, item, json!({ "not_done": failure.message }));
@@ -286,14 +340,28 @@ impl Step<'_> {
     /// asked.
     pub(super) fn owner_failed(&mut self, number: u32, failure: Failure) {
         let Some(Call { owner, .. }) = self.state.calls.remove(&number) else { return };
+        if let Owner::Item(node, item) = owner
+            && self.is_map(node)
+        {
+            return self.map_item_ended(node, item, ItemResult::Failed(failure));
+        }
         if let Some(node) = self.owner_node(owner) {
             self.node_failed(node, failure);
         }
     }
 
-    pub(super) fn sub_ended(&mut self, number: u32, summary: &Result<String, String>) {
+    pub(super) fn sub_ended(
+        &mut self,
+        number: u32,
+        summary: &Result<String, String>,
+        output: Option<&Value>,
+    ) {
         match summary {
-            Ok(summary) => self.call_done(number, Value::String(summary.clone())),
+            Ok(summary) => {
+                let output = output.cloned().unwrap_or_else(|| Value::String(summary.clone()));
+                self.call_done(number, output);
+            }
+            Err(_) if self.retries(number, RetryClass::Failed, false) && self.try_again(number) => {}
             Err(why) => self.call_failed(number, Failure::new(Code::SubFailed, why.clone())),
         }
     }

@@ -10,7 +10,7 @@ use crate::{
     Approval, Code, Effect, EffectId, Failure, NodeStatus, Question, Rejected, State, Subject, derive,
 };
 use serde_json::{Value, json};
-use steward_domain::{HumanAction, JsonObject, Provenance, Sha256Hex, TimeoutOutcome};
+use steward_domain::{Escalation, HumanAction, JsonObject, Provenance, Sha256Hex, TimeoutOutcome};
 
 impl State {
     /// Whether a decision is one that can be taken.
@@ -57,10 +57,15 @@ impl State {
 impl Step<'_> {
     /// Asks, and sets the time after which nobody is awaited any more.
     pub(super) fn ask(&mut self, about: DecisionSubject, text: String, digest: Option<Sha256Hex>) {
+        self.ask_at_level(about, text, digest, 0);
+    }
+
+    /// The same after it was passed on so many times.
+    fn ask_at_level(&mut self, about: DecisionSubject, text: String, digest: Option<Sha256Hex>, level: u32) {
         if self.is_over() {
             return;
         }
-        let Some(question) = self.question(about, &text) else { return };
+        let Some(question) = self.question(about, &text, level) else { return };
         let program = self.program;
         let place = match about {
             DecisionSubject::Node(place) | DecisionSubject::Gate(place) => Some(place),
@@ -78,8 +83,10 @@ impl Step<'_> {
             let shown = serde_json::to_string(&question).unwrap_or_default();
             derive::digest([program.version.as_str(), &number, &shown])
         });
-        let seconds =
-            node.and_then(|node| node.expires_seconds).unwrap_or(program.settings().approval_seconds);
+        let passed_on = node.and_then(|node| escalation(node, level)?.expires_seconds);
+        let seconds = passed_on
+            .or_else(|| node.and_then(|node| node.expires_seconds))
+            .unwrap_or(program.settings().approval_seconds);
         let expires_at = self.after(u64::from(seconds));
         if let Some(node) = node {
             self.state.checkpoints += 1;
@@ -87,11 +94,11 @@ impl Step<'_> {
         }
         let request = EffectId(self.state.next_effect);
         let timer = EffectId(self.state.next_effect + 1);
-        self.issue(Pending::Human { about, digest, text, timer, expires_at });
+        self.issue(Pending::Human { about, digest, text, timer, expires_at, level });
         self.issue(Pending::Expiry { request, at: expires_at });
     }
 
-    pub(super) fn question(&self, about: DecisionSubject, text: &str) -> Option<Question> {
+    pub(super) fn question(&self, about: DecisionSubject, text: &str, level: u32) -> Option<Question> {
         let mut question = Question {
             subject: Subject::Node,
             node: "_".parse().ok()?,
@@ -101,9 +108,16 @@ impl Step<'_> {
             arguments: JsonObject::new(),
             provenance: Default::default(),
             safety: None,
+            approvers: Vec::new(),
+            escalation: level,
         };
         match about {
-            DecisionSubject::Node(place) => question.node = self.program.node(place)?.name.clone(),
+            DecisionSubject::Node(place) => {
+                let node = self.program.node(place)?;
+                question.node = node.name.clone();
+                let passed_on = escalation(node, level).map(|step| &step.to);
+                question.approvers.clone_from(passed_on.unwrap_or(&node.approvers));
+            }
             DecisionSubject::Gate(place) => {
                 question.subject = Subject::Checkpoint;
                 question.node = self.program.node(place)?.name.clone();
@@ -293,7 +307,14 @@ impl Step<'_> {
     }
 
     pub(super) fn nobody_answered(&mut self, pending: &Pending) {
-        let Pending::Human { about, .. } = pending else { return };
+        let Pending::Human { about, text, level, .. } = pending else { return };
+        let is_left =
+            |place: u32| self.program.node(place).is_some_and(|node| escalation(node, level + 1).is_some());
+        if let DecisionSubject::Node(place) = about
+            && is_left(*place)
+        {
+            return self.ask_at_level(*about, text.clone(), None, level + 1);
+        }
         let expired = Failure::new(Code::ApprovalExpired, "nobody answered in time");
         self.working(*about);
         match about {
@@ -332,7 +353,12 @@ impl Step<'_> {
     }
 }
 
-fn rejected(by: &str, message: &str) -> Failure {
+/// Who is asked after it was passed on so many times; nothing the first time.
+fn escalation(node: &crate::Node, level: u32) -> Option<&Escalation> {
+    node.escalate.get(usize::try_from(level).ok()?.checked_sub(1)?)
+}
+
+pub(super) fn rejected(by: &str, message: &str) -> Failure {
     let by = if by.is_empty() { "nobody" } else { by };
     let message = if message.is_empty() { "without a word".to_owned() } else { message.to_owned() };
     Failure::new(Code::Rejected, format!("rejected by {by}: {message}"))

@@ -19,8 +19,9 @@ use serde_json::Value;
 use steward_domain::{AgentApprovals, JsonObject, Mandate, MandatedCall, Role, Sha256Hex, Taint, ToolName};
 
 /// What an agent is told of a call that waits.
-const WAITS: &str = "This call waits for a person and is not made yet. Make the other calls that the task needs and that do \
-                     not need its result; they are asked about together. When you can do no more without it, reply in words.";
+const WAITS: &str = "This call waits for a person and is not made yet. Make the other calls that the task \
+    needs and that do not need its result; they are asked about together. When you can do no more without it, \
+                     reply in words.";
 /// What stands before the results of the calls that waited.
 const DECIDED: &str = "The calls that waited were decided on. Go on, or answer:";
 
@@ -124,12 +125,12 @@ impl Step<'_> {
         let server = self.server_of(&call.target);
         let named = match call.target {
             Target::Tool(place) => self.state.tool(self.program, place).map(|tool| tool.name.clone()),
-            Target::Agent(..) => None,
+            Target::Agent(..) | Target::Workflow(..) => None,
         };
         let Some(tool) = call.resolved.clone().or(named) else { return };
         let judged = self.state.session(session).and_then(|running| {
             // What an agent said before this task was read in other sessions.
-            let clean = made.as_ref().filter(|_| running.earlier == 0);
+            let clean = made.as_ref().filter(|_| !running.has_history());
             let unknown = JsonObject::new();
             let stranger = clean.is_none().then_some(("", &unknown));
             let made = clean.into_iter().flatten().map(|(tool, arguments)| (tool.as_str(), arguments));

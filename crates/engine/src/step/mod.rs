@@ -5,10 +5,12 @@ mod agent;
 mod call;
 mod human;
 mod mandate;
+mod map;
 mod node;
 mod parallel;
 mod recover;
 mod static_plan;
+mod wait;
 
 use crate::derive::{self, Fnv};
 use crate::expression::Expression;
@@ -55,7 +57,7 @@ impl State {
         event: &Event,
         out: &mut Vec<Effect>,
     ) -> Result<(), Rejected> {
-        self.admit(event)?;
+        self.admit(program, event)?;
         self.events += 1;
         self.now = self.now.max(event.at());
         let mut step = Step { program, state: self, out, todo: VecDeque::new() };
@@ -66,13 +68,16 @@ impl State {
     }
 
     /// Whether the event counts. Nothing is changed before this has said yes.
-    fn admit(&self, event: &Event) -> Result<(), Rejected> {
+    fn admit(&self, program: &Program, event: &Event) -> Result<(), Rejected> {
         match (event, self.status) {
             (Event::Started { .. }, Status::Pending) => return Ok(()),
             (Event::Started { .. }, _) => return Err(Rejected::AlreadyStarted),
             (_, Status::Pending) => return Err(Rejected::NotStarted),
-            (_, Status::Completed | Status::Failed | Status::Cancelled) => return Err(Rejected::Ended),
+            (_, status) if status.is_final() => return Err(Rejected::Ended),
             _ => {}
+        }
+        if let Event::Signalled { name, data, key, .. } = event {
+            return self.admit_signal(program, name, data, key);
         }
         let Some(effect) = event.effect() else { return Ok(()) };
         let Some(pending) = self.pending.get(&effect) else {
@@ -90,6 +95,7 @@ impl State {
                 Pending::Backoff { .. }
                     | Pending::ModelBackoff { .. }
                     | Pending::Expiry { .. }
+                    | Pending::Wait { .. }
                     | Pending::Deadline { .. }
             ),
             Event::HumanDecided { .. } => return self.admit_decision(effect, pending, event),
@@ -131,12 +137,13 @@ impl Step<'_> {
                     self.tool_ended(call, outcome);
                 }
             }
-            Event::SubEnded { effect, summary, usage, .. } => {
+            Event::SubEnded { effect, summary, output, usage, .. } => {
                 if let Some(Pending::Sub { call }) = self.state.pending.remove(effect) {
                     self.use_up(*usage);
-                    self.sub_ended(call, summary);
+                    self.sub_ended(call, summary, output.as_ref());
                 }
             }
+            Event::Signalled { name, data, key, .. } => self.signalled(name, data, key),
             Event::TimerFired { timer, .. } => {
                 if let Some(pending) = self.state.pending.remove(timer) {
                     self.timer_fired(&pending);
@@ -154,6 +161,13 @@ impl Step<'_> {
     }
 
     fn start(&mut self) {
+        match self.program.check_input(&self.state.input) {
+            Ok(input) => self.state.input = input,
+            Err(why) => {
+                let message = format!("the input does not fit the declared inputs: {why}");
+                return self.fail(Code::InputInvalid, message);
+            }
+        }
         self.begin_static_plan();
         if let Some(seconds) = self.program.limits.seconds {
             self.issue(Pending::Deadline { at: self.after(seconds) });
@@ -173,9 +187,13 @@ impl Step<'_> {
             Pending::Expiry { request, .. } => {
                 if let Some(asked) = self.state.pending.remove(request) {
                     self.out.push(Effect::Cancel { id: *request });
-                    self.nobody_answered(&asked);
+                    match asked {
+                        Pending::Signal { node } => self.signal_expired(node),
+                        asked => self.nobody_answered(&asked),
+                    }
                 }
             }
+            Pending::Wait { node, at } => self.timer_done(*node, *at),
             Pending::Deadline { .. } => {
                 let seconds = self.program.limits.seconds.unwrap_or_default();
                 self.fail(Code::BudgetTime, format!("the run took longer than the {seconds} s it may take"));
@@ -249,13 +267,18 @@ impl Step<'_> {
             Pending::ModelBackoff { at, .. }
             | Pending::Backoff { at, .. }
             | Pending::Expiry { at, .. }
+            | Pending::Wait { at, .. }
             | Pending::Deadline { at } => Effect::StartTimer { id, at: *at },
-            Pending::Human { about, digest, text, expires_at, .. } => Effect::AskHuman {
+            Pending::Human { about, digest, text, expires_at, level, .. } => Effect::AskHuman {
                 id,
                 digest: digest.clone(),
-                question: self.question(*about, text)?,
+                question: self.question(*about, text, *level)?,
                 expires_at: *expires_at,
             },
+            Pending::Signal { node } => {
+                let node = self.program.node(*node)?;
+                Effect::AwaitSignal { id, name: node.signal.clone()?, node: node.name.clone() }
+            }
         })
     }
 
@@ -330,12 +353,19 @@ impl Step<'_> {
         }
         self.state.calls.clear();
         for run in &mut self.state.nodes {
-            if matches!(run.status, crate::NodeStatus::Running | crate::NodeStatus::Asking) {
+            if run.status.is_at_work() {
                 run.status = crate::NodeStatus::Cancelled;
                 run.ended_at = Some(self.state.now);
             }
         }
+        let ended = match ended {
+            Ended::Failed(failure) if failure.code == Code::Rejected => Ended::Rejected(failure),
+            other => other,
+        };
         let (status, effect) = match &ended {
+            Ended::Rejected(failure) => {
+                (Status::Rejected, Effect::Rejected { message: failure.message.clone() })
+            }
             Ended::Completed(result) => (Status::Completed, Effect::Finish { result: result.clone() }),
             Ended::Failed(failure) => (
                 Status::Failed,
@@ -355,6 +385,7 @@ impl Step<'_> {
             "input" => state.input.clone(),
             "state" => Value::Object(state.metadata.clone()),
             "iteration" => Value::from(state.used.nodes),
+            "now" => Value::String(state.now.to_string()),
             "routing_key" => state.routing_key.clone().map_or(Value::Null, Value::String),
             "nodes" => {
                 let mut nodes = Map::new();

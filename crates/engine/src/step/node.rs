@@ -61,23 +61,8 @@ impl Step<'_> {
             },
             NodeWork::Tool(tool) => match self.tool_arguments(node) {
                 Ok((arguments, provenance)) => {
-                    let key = self.new_key();
-                    let call = Call {
-                        owner: Owner::Node(place),
-                        target: Target::Tool(*tool),
-                        key,
-                        arguments,
-                        provenance,
-                        // The operator's definition leads here, whatever its conditions read.
-                        origin: Provenance::Operator,
-                        approval: None,
-                        resolved: None,
-                        attempt: 1,
-                        primary: *tool,
-                        fallbacks: 0,
-                        needs: None,
-                        mandated: false,
-                    };
+                    let (owner, target) = (Owner::Node(place), Target::Tool(*tool));
+                    let call = self.call_for(owner, target, *tool, arguments, provenance);
                     let number = self.new_call(call);
                     self.issue_call(number);
                 }
@@ -89,6 +74,11 @@ impl Step<'_> {
                 Err(failure) => self.node_failed(place, failure),
             },
             NodeWork::Parallel { branches, .. } => self.fork(place, branches),
+            NodeWork::Map { .. } => self.begin_map(place, node),
+            NodeWork::Timer | NodeWork::Until => self.begin_timer(place, node),
+            NodeWork::Workflow(workflow) => self.begin_workflow(place, node, *workflow),
+            NodeWork::Transform => self.begin_transform(place, node),
+            NodeWork::Signal => self.begin_signal(place, node),
         }
     }
 
@@ -273,9 +263,27 @@ impl Step<'_> {
         let output = run.and_then(|run| run.output.clone()).unwrap_or_default();
         let untrusted = run.is_some_and(|run| run.untrusted);
         match thread.joins {
-            None => self.end(Ended::Completed(output)),
+            None => self.complete(thread.last, output),
             Some((parallel, branch)) => self.branch_done(parallel, number, branch, output, untrusted),
         }
+    }
+
+    /// The main way came to its end. One that ends with the no of a person is rejected, and a result
+    /// that is not what was declared is a failure.
+    fn complete(&mut self, last: Option<ProgramIndex>, output: Value) {
+        let program = self.program;
+        let asked = last.and_then(|last| program.node(last)).filter(|node| node.work == NodeWork::Human);
+        let part = |name: &str| output.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+        if let Some(node) = asked.filter(|_| part("action") == "reject") {
+            let mut failure = super::human::rejected(&part("by"), &part("message")).at(&node.name);
+            failure.message = format!("{}: {}", node.name, failure.message);
+            return self.end(Ended::Rejected(failure));
+        }
+        if let Some(Err(why)) = program.outputs.as_ref().map(|schema| schema.check(&output)) {
+            let message = format!("the result does not fit the declared outputs: {why}");
+            return self.fail(Code::OutputInvalid, message);
+        }
+        self.end(Ended::Completed(output));
     }
 
     /// A node failed: its own rescue, or the end of its way.
@@ -286,10 +294,12 @@ impl Step<'_> {
         if node.step.is_some() && failure.code == Code::Rejected {
             return self.skip_step(place, failure, true);
         }
+        let failure = failure.at(&node.name);
         let Some(run) = self.state.nodes.get_mut(place as usize) else { return };
         run.status = NodeStatus::Failed;
         run.ended_at = Some(now);
         run.join = None;
+        run.map = None;
         // What a server said when it failed is read by the next nodes as `nodes.x.error`.
         run.untrusted |= failure.code.carries_data();
         run.error = Some(failure.clone());
@@ -313,7 +323,7 @@ impl Step<'_> {
             }
             None => {
                 let message = format!("{name}: {}", failure.message);
-                self.fail(failure.code, message);
+                self.end(Ended::Failed(Failure { message, ..failure }));
             }
             Some((parallel, _)) => self.branch_failed(parallel, number, failure),
         }

@@ -92,7 +92,7 @@ impl Step<'_> {
                 let Some(thread) = self.state.threads.remove(&thread) else { continue };
                 let now = self.state.now;
                 if let Some(run) = self.state.nodes.get_mut(thread.at as usize)
-                    && matches!(run.status, NodeStatus::Running | NodeStatus::Asking)
+                    && run.status.is_at_work()
                 {
                     run.status = NodeStatus::Cancelled;
                     run.ended_at = Some(now);

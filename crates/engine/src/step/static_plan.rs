@@ -8,7 +8,7 @@
 use super::{Enter, Step};
 use crate::expression::as_text;
 use crate::program::{Node, NodeWork, ProgramIndex};
-use crate::state::{Call, Owner, Target, Thread};
+use crate::state::{Call, ItemResult, Owner, Target, Thread};
 use crate::static_plan::{CompiledStep, ItemScope, MAX_ITEMS};
 use crate::{Code, Failure, NodeStatus, Root};
 use serde_json::{Value, json};
@@ -221,6 +221,9 @@ impl Step<'_> {
 
     /// One item of a repeated step has its result.
     pub(super) fn item_done(&mut self, place: ProgramIndex, number: u32, output: Value) {
+        if self.is_map(place) {
+            return self.map_item_ended(place, number, ItemResult::Done(output));
+        }
         let Some(run) = self.state.nodes.get_mut(place as usize) else { return };
         if let Some(item) = run.items.get_mut(number as usize) {
             *item = Some(output);

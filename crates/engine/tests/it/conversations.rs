@@ -7,7 +7,7 @@ use steward_domain::{Idempotency, Provenance, Role};
 use steward_engine::{Class, EarlierMessage, Effect, Settings, ToolOutcome, ToolSpec};
 
 fn agent(earlier: &[(Role, &str)]) -> Run {
-    let earlier = earlier.iter().map(|(role, text)| EarlierMessage { role: *role, text: (*text).to_owned() });
+    let earlier = earlier.iter().map(|(role, text)| EarlierMessage::new(*role, *text));
     let program = Definitions::new().agent_program("worker", Settings::default());
     Run::start_after(program, json!("Find the tea for Ana"), earlier.collect())
 }

@@ -36,7 +36,7 @@ fn wrong_workflows_are_refused_with_reasons() {
     refused(guard("input.x >"), &["edges[0].condition", "line 1, column"]);
     refused(guard("inputs.x > 1"), &["uses inputs", "routing_key"]);
     refused(guard("nodes.zzz.output == 1"), &["reads the node zzz"]);
-    refused(guard("input.xs.map(x, x)[0] == 1"), &["only inside size"]);
+    refused(guard("shout(input.x) == 1"), &["calls shout, which there is not"]);
     refused(guard(&"(".repeat(60)), &["nested deeper"]);
     refused(guard(&"1+".repeat(2000)), &["2000 characters"]);
     refused(json!({ "nodes": { "a": tool() }, "edges": [], "entry_point": "b" }), &["entry_point"]);

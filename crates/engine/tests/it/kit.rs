@@ -1,4 +1,4 @@
-//! A house with agents and tools, and a run that answers effects one by one.
+//! A app with agents and tools, and a run that answers effects one by one.
 
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -10,6 +10,7 @@ pub(crate) const TASK: &str = "550e8400-e29b-41d4-a716-446655440000";
 
 #[derive(Default, Clone)]
 pub(crate) struct Definitions {
+    pub(crate) workflows: BTreeMap<AgentName, Workflow>,
     pub(crate) agents: BTreeMap<AgentName, Agent>,
     pub(crate) tools: BTreeMap<ToolName, ToolSpec>,
 }
@@ -21,13 +22,16 @@ impl Lookup for Definitions {
     fn tool(&self, name: &ToolName) -> Option<ToolSpec> {
         self.tools.get(name).cloned()
     }
+    fn workflow(&self, name: &AgentName) -> Option<Workflow> {
+        self.workflows.get(name).cloned()
+    }
 }
 
 impl Definitions {
     /// `search` and `clock` read, `store` is keyed, `pay` counts every time, `slow` falls back to
     /// `search`.
     pub(crate) fn new() -> Self {
-        let mut house = Self::default();
+        let mut app = Self::default();
         for (name, safety, fallbacks) in [
             ("search", Idempotency::ReadOnly, &[][..]),
             ("clock", Idempotency::ReadOnly, &[]),
@@ -45,9 +49,9 @@ impl Definitions {
                 fallback_tools,
                 trusted_fields: Vec::new(),
             };
-            house.tools.insert(name, spec);
+            app.tools.insert(name, spec);
         }
-        house.with_agent(json!({ "name": "worker", "tools": ["search", "store", "pay", "slow"] }))
+        app.with_agent(json!({ "name": "worker", "tools": ["search", "store", "pay", "slow"] }))
     }
 
     pub(crate) fn with_agent(mut self, mut agent: Value) -> Self {
@@ -63,6 +67,13 @@ impl Definitions {
         }
         let agent: Agent = serde_json::from_value(agent).unwrap();
         self.agents.insert(agent.name.clone(), agent);
+        self
+    }
+
+    /// A workflow that others may start.
+    pub(crate) fn with_workflow(mut self, workflow: Value) -> Self {
+        let workflow: Workflow = serde_json::from_value(workflow).unwrap();
+        self.workflows.insert(workflow.name.clone(), workflow);
         self
     }
 
@@ -204,6 +215,31 @@ impl Run {
         self.tool_ends(name, ToolOutcome::Success { output, artifact: None });
     }
 
+    /// The tasks of sub-workflows that were started and have not ended, with what they were given.
+    pub(crate) fn children(&self) -> Vec<(EffectId, TaskId, Value)> {
+        let child = |effect: &Effect| match effect {
+            Effect::StartWorkflow { id, task_id, input, .. } => Some((*id, *task_id, input.clone())),
+            _ => None,
+        };
+        self.open.iter().filter_map(child).collect()
+    }
+
+    pub(crate) fn child_ends(&mut self, effect: EffectId, output: Result<Value, &str>) {
+        let at = self.now();
+        let (summary, output) = match output {
+            Ok(value) => (Ok(value.to_string()), Some(value)),
+            Err(why) => (Err(why.to_owned()), None),
+        };
+        let usage = Usage::default();
+        self.send(Event::SubEnded { effect, summary, output, usage, at }).unwrap();
+    }
+
+    pub(crate) fn signal(&mut self, name: &str, data: Value, key: &str) -> Result<Vec<Effect>, Rejected> {
+        let at = self.now();
+        let (name, key, by) = (NodeName::new(name).unwrap(), key.to_owned(), "shop".to_owned());
+        self.send(Event::Signalled { name, data, key, by, at })
+    }
+
     /// Lets the first timer run out.
     pub(crate) fn wait(&mut self) {
         let (timer, at) = self.timer();
@@ -262,7 +298,7 @@ impl Run {
     pub(crate) fn failed(&self) -> Failure {
         self.check();
         match self.state.ended() {
-            Some(Ended::Failed(failure)) => failure.clone(),
+            Some(Ended::Failed(failure) | Ended::Rejected(failure)) => failure.clone(),
             other => panic!("{other:?}, open {:#?}", self.open),
         }
     }

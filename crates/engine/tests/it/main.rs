@@ -13,6 +13,7 @@ mod conversations;
 mod definitions;
 mod examples;
 mod kit;
+mod nodes;
 mod people;
 mod simulation;
 mod static_plans;

@@ -41,8 +41,12 @@ const TOOLS: [&str; 5] = ["search", "clock", "store", "pay", "slow"];
 
 fn program(dice: &mut Dice) -> Program {
     let patterns = [json!(["react"]), json!(["cot", "react"]), json!(["reflection"]), json!(["cot"])];
-    let house =
-        Definitions::new().with_agent(json!({ "name": "helper", "tools": ["search"] })).with_agent(json!({
+    let app = Definitions::new()
+        .with_agent(json!({ "name": "helper", "tools": ["search"] }))
+        .with_workflow(json!({
+            "name": "child", "nodes": { "only": { "type": "tool", "tool": "search" } }, "entry_point": "only",
+        }))
+        .with_agent(json!({
             "name": "worker", "tools": ["search", "store", "pay", "slow"], "sub_agents": ["helper"],
             "patterns": patterns[dice.below(4)], "max_iterations": 2 + dice.below(8),
         }));
@@ -56,11 +60,11 @@ fn program(dice: &mut Dice) -> Program {
         ..Settings::default()
     };
     let root = match dice.below(3) {
-        0 => Root::Agent(house.agents[&AgentName::new("worker").unwrap()].clone()),
+        0 => Root::Agent(app.agents[&AgentName::new("worker").unwrap()].clone()),
         1 => Root::Plan(plan(dice)),
         _ => Root::Workflow(workflow(dice)),
     };
-    Program::compile(root, settings, &house).unwrap_or_else(|problems| panic!("{problems}"))
+    Program::compile(root, settings, &app).unwrap_or_else(|problems| panic!("{problems}"))
 }
 
 fn plan(dice: &mut Dice) -> Plan {
@@ -92,7 +96,7 @@ fn workflow(dice: &mut Dice) -> Workflow {
     for number in 0..count {
         let name = format!("n{number}");
         let next = if number + 1 == count { "__end__".to_owned() } else { format!("n{}", number + 1) };
-        let mut node = match dice.below(5) {
+        let mut node = match dice.below(10) {
             0 => json!({ "type": "agent", "agent": "worker" }),
             1 => json!({ "type": "human", "on_timeout": dice.pick(&["fail", "reject", "approve"]) }),
             2 => {
@@ -107,6 +111,34 @@ fn workflow(dice: &mut Dice) -> Workflow {
                 json!({ "type": "parallel", "branches": branches, "join": join, "partial": dice.one_in(2) })
             }
             3 => json!({ "type": "condition" }),
+            4 => {
+                let mut map = json!({
+                    "type": "map", "over": "[1, 2, 3, 4]", "concurrency": 1 + dice.below(3),
+                    "on_item_error": dice.pick(&["fail", "keep", "skip"]),
+                });
+                match dice.below(3) {
+                    0 => map["workflow"] = json!("child"),
+                    1 => map["agent"] = json!("helper"),
+                    _ => {
+                        map["tool"] = json!(dice.pick(&TOOLS));
+                        map["arguments"] = json!({ "n": "${item}", "i": "${index}" });
+                    }
+                }
+                map
+            }
+            5 => dice
+                .pick(&[0, 1])
+                .eq(&0)
+                .then(|| json!({ "type": "timer", "duration": "90s" }))
+                .unwrap_or_else(|| json!({ "type": "timer", "until": "03:00", "zone": "Europe/Berlin" })),
+            6 => json!({
+                "type": "workflow", "workflow": "child", "arguments": { "n": "${iteration}" },
+                "retry": { "attempts": 1 + dice.below(3), "on": ["failed"] },
+            }),
+            7 => json!({ "type": "transform", "value": { "at": "${now}", "twice": "${iteration * 2}" } }),
+            8 => {
+                json!({ "type": "signal", "signal": "go", "expires_seconds": 600, "schema": { "type": "object" } })
+            }
             _ => {
                 json!({ "type": "tool", "tool": dice.pick(&TOOLS), "arguments": { "a": "${input}", "b": 1 } })
             }
@@ -306,7 +338,37 @@ impl World {
                 let summary =
                     if self.dice.one_in(4) { Err("gave up".to_owned()) } else { Ok("done".to_owned()) };
                 let usage = Usage { input_tokens: 10, output_tokens: 5, cost_micros: 1 };
-                self.send(Event::SubEnded { effect: id, summary, usage, at });
+                self.send(Event::SubEnded { effect: id, summary, output: None, usage, at });
+            }
+            Effect::StartWorkflow { id, .. } => {
+                let at = self.at();
+                let usage = Usage::default();
+                let fails = self.dice.one_in(3);
+                let (summary, output) = if fails {
+                    (Err("gave up".to_owned()), None)
+                } else {
+                    (Ok("4".to_owned()), Some(json!({ "n": 4 })))
+                };
+                self.send(Event::SubEnded { effect: id, summary, output, usage, at });
+            }
+            Effect::AwaitSignal { id, name, .. } => {
+                let (at, key) = (self.at(), format!("k{}", self.events.len()));
+                let bad = Event::Signalled {
+                    name: name.clone(),
+                    data: json!("no object"),
+                    key: key.clone(),
+                    by: "shop".into(),
+                    at,
+                };
+                assert!(matches!(self.state.apply(&self.program, &bad), Err(Rejected::Signal { .. })));
+                assert!(self.send(Event::Signalled {
+                    name,
+                    data: json!({ "n": 1 }),
+                    key,
+                    by: "shop".into(),
+                    at
+                }));
+                assert!(!self.state.is_pending(id) || self.state.awaits_signal());
             }
             other => panic!("{other:?} needs no answer"),
         }
@@ -422,7 +484,7 @@ fn the_world_shows_most_endings() {
         let mut world = World::new(seed);
         world.run(false);
         let name = match world.state.ended() {
-            Some(Ended::Failed(failure)) => failure.code.name(),
+            Some(Ended::Failed(failure) | Ended::Rejected(failure)) => failure.code.name(),
             Some(Ended::Completed(_)) => "completed",
             _ => "cancelled",
         };

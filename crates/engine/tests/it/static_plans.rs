@@ -9,13 +9,13 @@ use steward_engine::*;
 const WORDS: &str = "Pay everybody whom I owe money, and note it";
 
 fn compile(words: &str, steps: Value) -> Result<Program, Problems> {
-    let house =
+    let app =
         Definitions::new().with_agent(json!({ "name": "extractor" })).with_agent(json!({ "name": "writer" }));
     let plan: StaticPlan = serde_json::from_value(json!({
         "words": words, "steps": steps, "answer": "what was paid", "extractor": "extractor", "writer": "writer",
     }))
     .unwrap();
-    Program::compile(Root::StaticPlan(plan), Settings::default(), &house)
+    Program::compile(Root::StaticPlan(plan), Settings::default(), &app)
 }
 
 fn run(words: &str, steps: Value) -> Run {

@@ -51,11 +51,11 @@ fn calls_of_one_reply_run_at_once_and_are_answered_in_order() {
 
 #[test]
 fn a_supervisor_delegates_and_sees_only_summaries() {
-    let house = Definitions::new()
+    let app = Definitions::new()
         .with_agent(json!({ "name": "researcher", "tools": ["search"] }))
         .with_agent(json!({ "name": "writer", "tools": ["store"] }))
         .with_agent(json!({ "name": "boss", "sub_agents": ["researcher", "writer"] }));
-    let mut run = Run::start(house.agent_program("boss", Settings::default()), json!("Write about tea"));
+    let mut run = Run::start(app.agent_program("boss", Settings::default()), json!("Write about tea"));
     let offered: Vec<_> = run.state.prompt(&run.program, run.model()).unwrap().offered().collect();
     assert_eq!(offered, [("researcher", true), ("writer", true)], "the supervisor has no tools of its own");
     run.calls(&[("researcher", json!({ "task": "Look up tea" }))]);
@@ -76,7 +76,7 @@ fn a_supervisor_delegates_and_sees_only_summaries() {
     let at = run.now();
     let summary = Ok(sub.completed().as_str().unwrap().to_owned());
     let usage = Usage { input_tokens: 7, output_tokens: 3, cost_micros: 5 };
-    run.send(Event::SubEnded { effect: id, summary, usage, at }).unwrap();
+    run.send(Event::SubEnded { effect: id, summary, output: None, usage, at }).unwrap();
     let seen = serde_json::to_string(&run.state).unwrap();
     assert!(
         seen.contains("Tea is a drink.") && !seen.contains("secret"),
@@ -91,11 +91,11 @@ fn a_supervisor_delegates_and_sees_only_summaries() {
 
 #[test]
 fn agents_call_agents_only_so_deep() {
-    let house = Definitions::new()
+    let app = Definitions::new()
         .with_agent(json!({ "name": "low", "tools": [] }))
         .with_agent(json!({ "name": "boss", "sub_agents": ["low"] }));
     let settings = Settings { depth: 0, ..Settings::default() };
-    let mut run = Run::start(house.agent_program("boss", settings), json!("x"));
+    let mut run = Run::start(app.agent_program("boss", settings), json!("x"));
     run.calls(&[("low", json!({ "task": "y" }))]);
     let told = &run.state.prompt(&run.program, run.model()).unwrap().messages[1].text;
     assert!(told.contains("TOO_DEEP"), "{told}");
@@ -458,21 +458,21 @@ fn the_oldest_messages_go_first_and_calls_keep_their_answers() {
 
 #[test]
 fn patterns_compose() {
-    let house =
+    let app =
         Definitions::new().with_agent(json!({ "name": "poet", "patterns": ["cot", "react", "reflection"] }));
-    let mut run = Run::start(house.agent_program("poet", Settings::default()), json!("A poem"));
+    let mut run = Run::start(app.agent_program("poet", Settings::default()), json!("A poem"));
     run.says("First rhyme, then metre.");
     run.says("Draft");
     run.says("The second line limps.");
     run.says("Better");
     assert_eq!(run.completed(), json!("Better"));
-    let house = Definitions::new().with_agent(json!({ "name": "poet", "patterns": ["reflection"] }));
-    let mut run = Run::start(house.agent_program("poet", Settings::default()), json!("A poem"));
+    let app = Definitions::new().with_agent(json!({ "name": "poet", "patterns": ["reflection"] }));
+    let mut run = Run::start(app.agent_program("poet", Settings::default()), json!("A poem"));
     run.says("Draft");
     run.says("OK.");
     assert_eq!(run.completed(), json!("Draft"));
-    let house = Definitions::new().with_agent(json!({ "name": "poet", "patterns": ["cot"] }));
-    let mut run = Run::start(house.agent_program("poet", Settings::default()), json!("2+2"));
+    let app = Definitions::new().with_agent(json!({ "name": "poet", "patterns": ["cot"] }));
+    let mut run = Run::start(app.agent_program("poet", Settings::default()), json!("2+2"));
     run.says("2 and 2.\nAnswer: 4");
     assert_eq!(run.completed(), json!("4"));
 }
@@ -582,11 +582,11 @@ fn a_state_is_shown_in_the_shape_of_s2() {
 /// A journal of deltas: what is stored for a step does not grow with the steps before it.
 #[test]
 fn events_and_effects_stay_as_small_at_the_end_as_at_the_start() {
-    let house = Definitions::new()
+    let app = Definitions::new()
         .with_agent(json!({ "name": "long", "tools": ["search"], "max_iterations": 10000 }));
     let size = |steps: u32| {
-        let mut state = State::new(&house.agent_program("long", Settings::default()));
-        let program = house.agent_program("long", Settings::default());
+        let mut state = State::new(&app.agent_program("long", Settings::default()));
+        let program = app.agent_program("long", Settings::default());
         let at = Timestamp::from_micros(1_767_225_600_000_000);
         let task = crate::kit::TASK.parse().unwrap();
         let mut next =

@@ -61,11 +61,11 @@ fn letters_of_a_word_are_not_the_word() {
 /// tainted before it reads a result.
 #[test]
 fn descriptions_of_foreign_tools_taint_from_the_start() {
-    let mut house = Definitions::new();
-    for tool in house.tools.values_mut() {
+    let mut app = Definitions::new();
+    for tool in app.tools.values_mut() {
         tool.server = Some(ServerName::new("evil").unwrap());
     }
-    let mut run = Run::start(house.agent_program("worker", Settings::default()), json!("Pay 100 to bob"));
+    let mut run = Run::start(app.agent_program("worker", Settings::default()), json!("Pay 100 to bob"));
     assert_eq!(
         origin(&mut run, json!({ "to": "mallory" })),
         (Provenance::Untrusted, Some(Provenance::Untrusted))

@@ -1,8 +1,8 @@
-//! RFC 8785, JSON canonicalization: no white space, members by UTF-16 order, numbers as ECMAScript
+//! RFC 8785, JSON canonicalization: no white space, members in UTF-16 order, numbers as ECMAScript
 //! writes them.
 //!
-//! Integers beyond 2^53 are written as the nearest double, as the RFC demands. Their last digits
-//! are still protected: S3's hash, which is part of what the digest covers, writes them exactly.
+//! Integers beyond 2^53 are written as the nearest double, as the RFC requires. Their last digits
+//! are still protected: the entry hash writes them exactly, and the digest covers the entry hash.
 
 use super::sorted;
 use serde_json::Value;

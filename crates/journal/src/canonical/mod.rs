@@ -1,6 +1,6 @@
-//! Two canonical forms of JSON: what Python's `json.dumps(…, sort_keys=True)` writes, for S3's
-//! hash, and RFC 8785, for our digest. Neither depends on serde's own number and escape choices,
-//! nor on a map's order.
+//! Two canonical forms of JSON: the output of Python's `json.dumps(…, sort_keys=True)`, for the
+//! entry hash, and RFC 8785, for the digest. Neither depends on serde's formatting of numbers and
+//! escapes or on the order of a map.
 
 mod jcs;
 mod python;
@@ -12,8 +12,8 @@ pub use transcode::python_to_jcs;
 
 use serde_json::{Map, Value};
 
-/// The members in the order of `key`. Maps are mostly sorted already, but a dependency may switch
-/// serde_json's maps to insertion order, so this never relies on it.
+/// The members in the order of `key`. Maps are usually sorted already, but a dependency may switch
+/// serde_json's maps to insertion order, so this function sorts them.
 fn sorted<'a, K: Ord>(
     map: &'a Map<String, Value>,
     key: impl Fn(&'a str) -> K,
@@ -23,7 +23,7 @@ fn sorted<'a, K: Ord>(
     members
 }
 
-/// How deep a value is nested, up to a limit beyond which it does not matter.
+/// Whether a value is nested deeper than `limit`. It stops counting at the limit.
 pub fn deeper_than(value: &Value, limit: usize) -> bool {
     match value {
         Value::Array(items) => limit == 0 || items.iter().any(|item| deeper_than(item, limit - 1)),

@@ -1,5 +1,5 @@
-//! `json.dumps(value, sort_keys=True)` to the byte: ASCII only, `", "` and `": "`, floats as `repr`
-//! writes them.
+//! `json.dumps(value, sort_keys=True)`, byte for byte: ASCII only, `", "` and `": "`, floats as
+//! `repr` writes them.
 
 use super::sorted;
 use serde_json::Value;
@@ -67,7 +67,8 @@ pub fn python_string(text: &str, out: &mut String) {
     out.push('"');
 }
 
-/// `repr(float)`: the shortest digits that read back, an exponent below -4 or from 16 on.
+/// `repr(float)`: the shortest digits that parse back to the same value, with an exponent below -4
+/// or from 16 on.
 fn float_repr(float: f64, out: &mut String) {
     let scientific = format!("{float:e}");
     let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));

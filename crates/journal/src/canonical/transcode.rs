@@ -1,18 +1,17 @@
-//! From Python's canonical text straight to RFC 8785, without building a tree: the verifier's fast
-//! path.
+//! Converts Python's canonical text to RFC 8785 without building a tree: the verifier's fast path.
 //!
-//! It is quick because it does not judge. Where the two forms differ by more than white space and
-//! simple escapes (a float, an integer beyond 2^53, keys that sort differently) it gives up or
-//! yields text that leads to another digest; either way the caller then parses properly. It can
-//! never make a wrong text look right: what it yields goes into a hash that must fit.
+//! It validates nothing, which makes it fast. Where the two forms differ by more than white space
+//! and simple escapes (a float, an integer beyond 2^53, keys that sort differently), it gives up or
+//! yields text with another digest; in both cases the caller parses the entry properly. It cannot
+//! make a wrong text pass: its output goes into a hash that must match.
 
 use memchr::memchr2;
 
-/// Appends the object in `text` in canonical form, or gives up.
+/// Appends the object in `text` in canonical form, or returns `None` if it cannot convert it.
 pub fn python_to_jcs(text: &[u8], out: &mut Vec<u8>) -> Option<()> {
     let mut rest = text;
     loop {
-        // Outside of strings: everything but the space after a comma or a colon.
+        // Outside of strings, copy everything except the space after a comma or a colon.
         let quote = memchr::memchr(b'"', rest).unwrap_or(rest.len());
         let (outside, from_quote) = rest.split_at_checked(quote)?;
         out.extend(outside.iter().filter(|byte| **byte != b' '));
@@ -22,7 +21,7 @@ pub fn python_to_jcs(text: &[u8], out: &mut Vec<u8>) -> Option<()> {
     }
 }
 
-/// Appends a string up to and with its closing quote; returns what follows it.
+/// Appends a string including its closing quote; returns the remaining text.
 fn string<'a>(mut text: &'a [u8], out: &mut Vec<u8>) -> Option<&'a [u8]> {
     loop {
         let (plain, rest) = text.split_at_checked(memchr2(b'"', b'\\', text)?)?;
@@ -42,7 +41,8 @@ fn string<'a>(mut text: &'a [u8], out: &mut Vec<u8>) -> Option<&'a [u8]> {
     }
 }
 
-/// Appends the character of a `\uXXXX`, whose digits `text` begins with; returns what follows.
+/// Appends the character of a `\uXXXX` escape; `text` begins with the digits. Returns the remaining
+/// text.
 fn escaped<'a>(text: &'a [u8], out: &mut Vec<u8>) -> Option<&'a [u8]> {
     let (high, rest) = unit(text)?;
     let (code, rest) = match rest {

@@ -1,19 +1,18 @@
-//! The fast path: checks a line by its bytes, without building a tree.
+//! The fast path: verifies a line by its bytes, without building a tree.
 //!
-//! Sound because both hashes are taken over what stands in the line. The digest covers every field
-//! and S3's hash, and S3's hash covers the event data; so a line that passes is, byte for byte, one
-//! that was sealed. `None` means only "not shown", never "wrong".
+//! This is sound because both hashes are computed over the bytes of the line. The digest covers
+//! every field and the entry hash, and the entry hash covers the event data, so a line that passes
+//! is byte for byte one that was sealed. `None` means "not proved", never "wrong".
 
 use crate::canonical::python_to_jcs;
 use crate::entry::{DigestParts, s3_hash};
 use crate::hash::Hash;
 use memchr::memmem::rfind;
 
-/// A hash as the line writes it. Lines are linked by comparing text with text, which needs no
-/// decoding.
+/// A hash as hexadecimal text. Links are checked by comparing text, which needs no decoding.
 pub(super) type Hex = [u8; 64];
 
-/// What ties an entry to its neighbours.
+/// The values that link an entry to its neighbours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Link {
     pub(super) chain: [u8; 36],
@@ -25,7 +24,7 @@ pub(super) struct Link {
     pub(super) digest_hex: Hex,
 }
 
-/// Buffers that are used again for every line.
+/// Buffers that are reused for every line.
 #[derive(Default)]
 pub(super) struct Scratch {
     event_data: Vec<u8>,
@@ -33,7 +32,7 @@ pub(super) struct Scratch {
     digest: Vec<u8>,
 }
 
-/// Reads a line from the front.
+/// Parses a line from the front.
 struct Cursor<'a>(&'a [u8]);
 
 impl<'a> Cursor<'a> {
@@ -48,7 +47,7 @@ impl<'a> Cursor<'a> {
         Some(taken)
     }
 
-    /// Up to the byte, which stays.
+    /// The bytes up to `end`, which is not consumed.
     fn until(&mut self, end: u8) -> Option<&'a [u8]> {
         let (taken, rest) = self.0.split_at_checked(memchr::memchr(end, self.0)?)?;
         self.0 = rest;
@@ -71,7 +70,7 @@ pub(super) fn check(line: &[u8], scratch: &mut Scratch) -> Option<Link> {
     at.literal(b"\", \"event_type\": \"")?;
     let event_type = at.until(b'"')?;
     at.literal(b"\", \"event_data\": ")?;
-    // The last such text in the line is the field itself: inside a string its quotes would be
+    // The last such text in the line is the field itself, because quotes inside a string are
     // escaped.
     let (event_data, rest) = at.0.split_at_checked(rfind(at.0, b", \"actor\": \"")?)?;
     at.0 = rest;
@@ -128,8 +127,7 @@ pub(super) fn check(line: &[u8], scratch: &mut Scratch) -> Option<Link> {
     })
 }
 
-/// For whom an entry was written, in exactly the text that we write: no hash is taken over its
-/// spaces.
+/// Parses `on_behalf` in exactly the form that we write: no hash covers its spaces.
 fn on_behalf(at: &mut Cursor<'_>, jcs: &mut Vec<u8>) -> Option<()> {
     at.literal(b"{")?;
     jcs.push(b'{');

@@ -1,8 +1,8 @@
 //! The verifier of exported logs: streaming, offline, on all cores.
 //!
 //! A line is accepted only as the exact bytes that we would write for its entry. The fast path
-//! shows this by hashing the text as it stands; whatever it cannot show goes through a full parse,
-//! which also finds the words for what is wrong.
+//! proves this by hashing the bytes; any line that it cannot prove goes through a full parse, which
+//! also produces the error message.
 
 mod fast;
 
@@ -17,23 +17,23 @@ use std::io::Read;
 use std::sync::{Arc, Mutex, mpsc};
 use steward_domain::ChainId;
 
-/// Bytes read at a time: large enough to share out, small enough that memory stays flat.
+/// Bytes read at a time: large enough to parallelise, small enough to bound memory.
 const BLOCK: usize = 2 << 20;
 
-/// What a log that verifies holds.
+/// The result of verifying a log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {
-    /// Its end.
+    /// The end of the chain.
     pub tip: ChainTip,
     /// The Merkle root over its entries.
     pub root: Hash,
 }
 
-/// Verifies one chain in S3's JSONL: every hash, every digest, every link.
+/// Verifies one chain in the JSONL export: every hash, every digest, every link.
 pub fn verify_log(reader: impl Read + Send, threads: usize) -> Result<Report> {
     let (to_workers, blocks) = mpsc::sync_channel::<Block>(threads * 2);
-    // Only the workers hold the receiving end. When the collector gives up they end, the last of
-    // them closes the queue, and that ends the reader, however much of the log is left.
+    // Only the workers hold the receiving end. When the collector stops, they end; the last one
+    // closes the queue, and that ends the reader, however much of the log is left.
     let blocks = Arc::new(Mutex::new(blocks));
     let (to_collector, results) = mpsc::sync_channel::<(usize, Result<Stretch>)>(threads * 2);
     std::thread::scope(|scope| {
@@ -59,7 +59,7 @@ pub fn verify_log(reader: impl Read + Send, threads: usize) -> Result<Report> {
     })
 }
 
-/// Checks that a report is what a signed head says: nothing cut off, nothing exchanged.
+/// Checks a report against a signed head: nothing truncated, nothing replaced.
 pub fn check_head(report: &Report, note: &str, key: &NoteVerifier) -> Result<Checkpoint> {
     let head = key.open(note)?;
     if head.size > report.tip.entries {
@@ -82,13 +82,13 @@ struct Block {
     bytes: Vec<u8>,
 }
 
-/// A stretch of entries that hold together among themselves.
+/// A range of consecutive entries that are linked correctly.
 #[derive(Default)]
 struct Stretch {
     first: Option<Link>,
     last: Option<Link>,
     leaves: Vec<Hash>,
-    /// What is wrong with the line after them.
+    /// The error in the line after them.
     broken: Option<Error>,
 }
 
@@ -151,7 +151,7 @@ fn verify_block(block: &Block) -> Stretch {
     stretch
 }
 
-/// The full check of one line, with words for what is wrong.
+/// The full check of one line, with an error message.
 fn slow(text: &[u8]) -> Result<Link> {
     let not = |what: String| Error::NotAnEntry { line: 0, what };
     let text = std::str::from_utf8(text).map_err(|_| not("it is not UTF-8".to_owned()))?;
@@ -200,13 +200,13 @@ fn follow(last: &Link, next: &Link) -> Result<()> {
     Ok(())
 }
 
-/// What stands before the first line of a chain.
+/// The link before the first line of a chain.
 fn before_first(first: &Link) -> Link {
     let zero = Hash::ZERO.hex();
     Link { sequence: 0, hash: zero, digest_hex: zero, ..*first }
 }
 
-/// Joins the stretches in order, whatever order they arrive in.
+/// Joins the ranges in order, whatever order they arrive in.
 fn collect(results: &mpsc::Receiver<(usize, Result<Stretch>)>) -> Result<Report> {
     let mut waiting = BTreeMap::new();
     let mut next = 0;
@@ -238,7 +238,7 @@ fn collect(results: &mpsc::Receiver<(usize, Result<Stretch>)>) -> Result<Report>
     })
 }
 
-/// Workers do not know how many lines came before theirs; here it is known.
+/// Sets the line number of an error. Workers do not know how many lines precede their range.
 fn at_line(error: Error, line: u64) -> Error {
     match error {
         Error::NotAnEntry { what, .. } => Error::NotAnEntry { line, what },

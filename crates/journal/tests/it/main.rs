@@ -1,4 +1,4 @@
-//! The journal from outside: what Python sees, what tampering does, what erasing leaves.
+//! The journal from outside: verification in Python, tampering, erasure.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -65,7 +65,7 @@ pub(crate) fn log_of(data: Vec<Map<String, Value>>) -> Log {
     Log { entries, head }
 }
 
-/// Entries of before, which do not say for whom they were written, and entries that do.
+/// Older entries without `on_behalf`, and entries with it.
 fn on_behalf(place: usize) -> Option<OnBehalf> {
     let ada = OnBehalf::of("ada".parse().unwrap());
     match place % 3 {
@@ -79,7 +79,7 @@ fn on_behalf(place: usize) -> Option<OnBehalf> {
     }
 }
 
-/// Prepares and seals in one go.
+/// Prepares and seals in one step.
 pub(crate) fn seal_draft(
     tip: &mut ChainTip,
     draft: Draft,
@@ -90,8 +90,8 @@ pub(crate) fn seal_draft(
     seal(tip, prepare(tip.chain, draft, now, redactor, random)?, now)
 }
 
-/// Values where JSON writers differ: floats at every edge, unicode, control characters, depth,
-/// 64-bit edges.
+/// Values where JSON writers differ: edge cases of floats, unicode, control characters, depth,
+/// 64-bit integers.
 pub(crate) fn edge_cases() -> Vec<Map<String, Value>> {
     let mut deep = json!("bottom");
     for level in 0..90 {
@@ -124,7 +124,8 @@ pub(crate) fn edge_cases() -> Vec<Map<String, Value>> {
         .filter_map(char::from_u32)
         .collect();
     let values = vec![
-        json!({ "call_id": "c1", "tool_name": "sql.run", "arguments": { "query": "SELECT 1", "params": [1, true, null] } }),
+        json!({ "call_id": "c1", "tool_name": "sql.run", "arguments": { "query": "SELECT \
+            1", "params": [1, true, null] } }),
         json!({ "floats": floats }),
         json!({ "edges": [i64::MIN, i64::MAX, u64::MAX, 9_007_199_254_740_991_u64, 9_007_199_254_740_992_u64, -9_007_199_254_740_993_i64, 0, -1] }),
         json!({ "controls": controls, "é": "naïve", "日本": "語", "🙂": "😀 emoji", "\u{e000}": 1, "\u{10000}": 2, "\"": "\\", "a b": "/" }),

@@ -1,4 +1,4 @@
-//! S3's verifier, in Python, on our logs.
+//! The reference verifier, in Python, on our logs.
 
 use crate::{Log, chain, edge_cases, log_of, seal_draft, signer};
 use serde_json::{Map, Value, json};
@@ -10,7 +10,7 @@ use steward_journal::redact::Redactor;
 use steward_journal::verify::{check_head, verify_log};
 use steward_journal::{ChainTip, Draft};
 
-/// What Python says of each file.
+/// The result of the Python verifier for each file.
 #[allow(clippy::disallowed_methods, reason = "the test's own door to Python")]
 fn python(paths: &[PathBuf]) -> Vec<bool> {
     let script = Path::new(concat!(env!("STEWARD_CHECKOUT"), "crates/journal")).join("tests/verify_s3.py");
@@ -43,7 +43,7 @@ fn python_accepts_our_log_and_refuses_what_it_can_see() {
     let text = log.text();
     assert!(ours(&log, &text));
 
-    // What S3's hash covers: the particulars, the time, the type, the order, the links.
+    // The entry hash covers the event data, the time, the type, the order and the links.
     let visible = [
         text.replacen("\"sql.run\"", "\"sql.ran\"", 1),
         text.replacen("9007199254740993", "9007199254740994", 1),
@@ -53,7 +53,7 @@ fn python_accepts_our_log_and_refuses_what_it_can_see() {
         text.replacen("\"sequence_number\": 3", "\"sequence_number\": 4", 1),
         text.lines().skip(1).map(|line| format!("{line}\n")).collect(),
     ];
-    // What it does not: who, which task, which entry, how much, and where one field ends.
+    // It does not cover the actor, the task, the entry id, the count, and where one field ends.
     let first = &log.entries[0];
     let shifted = text.replacen(
         &format!("\"timestamp\": \"{}\", \"event_type\": \"request_submitted\"", first.timestamp),
@@ -88,7 +88,7 @@ fn python_accepts_our_log_and_refuses_what_it_can_see() {
     assert_eq!(python(&paths), expected);
 }
 
-/// Many random values, so that no corner of Python's number and string formats is left to
+/// Many random values, so that Python's number and string formats are not only tested with
 /// hand-picked cases.
 #[test]
 fn python_agrees_on_random_values() {
@@ -123,7 +123,7 @@ fn python_agrees_on_random_values() {
     assert_eq!(python(&[write(folder.path(), "log", &log.text())]), [true]);
 }
 
-/// Erasing a payload leaves the chain valid and says so; changing one is found.
+/// Erasing a payload leaves the chain valid and is reported; changing one is detected.
 #[test]
 fn payloads_can_be_erased_but_not_exchanged() {
     let mut tip = ChainTip::empty(chain());

@@ -1,5 +1,5 @@
 //! A hundred thousand random changes to a log, from a flipped bit to a forger who recomputes every
-//! hash but has no key. All of them must be found.
+//! hash but has no key. All of them must be detected.
 
 use crate::{Log, chain, edge_cases, log_of, seal_draft, signer};
 use proptest::prelude::Rng;
@@ -20,7 +20,7 @@ impl Tamperer {
         (self.0.next_u64() % limit.max(1) as u64) as usize
     }
 
-    /// A changed log with the name of the trick, or `None` when chance changed nothing.
+    /// A changed log with the name of the change, or `None` if the random change had no effect.
     fn tamper(&mut self, log: &Log, text: &[u8]) -> Option<(&'static str, Vec<u8>)> {
         let entries = &log.entries;
         let (i, j) = (self.below(entries.len()), self.below(entries.len()));
@@ -73,8 +73,8 @@ impl Tamperer {
         (changed != text).then_some((name, changed))
     }
 
-    /// Seals everything from `from` on anew, with one thing changed, as a forger who knows the
-    /// format would.
+    /// Seals all entries from `from` on again with one change, as a forger who knows the format
+    /// would.
     fn reseal(&mut self, entries: &[Sealed], from: usize) -> Vec<Sealed> {
         let mut tip = match from.checked_sub(1).and_then(|last| entries.get(last)) {
             Some(last) => {
@@ -116,7 +116,8 @@ fn lines(entries: &[Sealed]) -> Vec<u8> {
 
 #[test]
 fn every_tampering_is_caught() {
-    // Without the deep and the large entry a run is short enough to do it a hundred thousand times.
+    // Without the deep and the large entry a run is short enough to repeat a hundred thousand
+    // times.
     let cases = edge_cases().into_iter().filter(|case| !case.contains_key("deep")).collect();
     let log = log_of(cases);
     let text = log.text().into_bytes();
@@ -148,7 +149,7 @@ fn every_tampering_is_caught() {
     assert_eq!(caught, TAMPERINGS);
 }
 
-/// A key of the same name with another secret is not the key.
+/// A key with the same name but another secret is rejected.
 #[test]
 fn a_wrong_key_is_told_apart() {
     let log = log_of(edge_cases());
@@ -158,7 +159,7 @@ fn a_wrong_key_is_told_apart() {
     assert!(refused.to_string().contains("is not by the key"), "{refused}");
 }
 
-/// A write that stopped in the middle of the last line loses only that line, and says so.
+/// A write that stopped in the middle of the last line loses only that line, which is reported.
 #[test]
 fn a_half_written_line_is_named() {
     let log = log_of(edge_cases());
@@ -167,8 +168,8 @@ fn a_half_written_line_is_named() {
     assert!(refused.to_string().contains("The 7 entries before it are whole"), "{refused}");
 }
 
-/// An error early in a large log ends the verification at once: reader and workers stop, nothing
-/// waits for ever.
+/// An error early in a large log ends the verification at once: reader and workers stop without a
+/// deadlock.
 #[test]
 fn an_early_error_in_a_large_log_ends_it() {
     let log = log_of(edge_cases());

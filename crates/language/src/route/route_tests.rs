@@ -1,4 +1,4 @@
-//! A small house with three domains, and what questions are understood to be about.
+//! A small configuration with three domains, and the routing of questions.
 
 use super::*;
 
@@ -16,7 +16,7 @@ fn topic(name: &str, title: &str, description: &str, intents: &[(&str, &[&str])]
     }
 }
 
-fn house(description: bool) -> Vec<Topic> {
+fn app(description: bool) -> Vec<Topic> {
     let about = |text: &str| if description { text.to_owned() } else { String::new() };
     vec![
         topic(
@@ -48,7 +48,7 @@ fn router(topics: &[Topic]) -> Router {
 fn questions_go_where_they_belong() {
     let mut wrong = Vec::new();
     for with in [false, true] {
-        let router = router(&house(with));
+        let router = router(&app(with));
         for (text, domain, intent) in [
             ("can you track my order", "orders", "track_order"),
             ("please call off my order", "orders", "cancel_order"),
@@ -70,14 +70,14 @@ fn questions_go_where_they_belong() {
 
 #[test]
 fn reasons_are_whole_words() {
-    let found = router(&house(false)).understand("returning an item");
+    let found = router(&app(false)).understand("returning an item");
     assert_eq!(found.reasons.first().map(String::as_str), Some("it is nearest to return item of Orders"));
     assert_eq!(found.reasons.get(1).map(String::as_str), Some("its name says return, item"), "{found:?}");
 }
 
 #[test]
 fn outside_of_every_domain_it_says_so_and_names_them() {
-    let found = router(&house(false)).understand("who won the football game last night");
+    let found = router(&app(false)).understand("who won the football game last night");
     assert!(found.out_of_scope, "{found:?}");
     assert_eq!(found.domain(), None);
     let question = found.question.clone().unwrap();
@@ -89,7 +89,7 @@ fn outside_of_every_domain_it_says_so_and_names_them() {
 
 #[test]
 fn two_things_at_once_go_to_two_domains() {
-    let router = router(&house(false)).threshold(0.3);
+    let router = router(&app(false)).threshold(0.3);
     let found = router.understand("track my order and list the ingredients of pancakes");
     let names: Vec<&str> = found.joined.iter().map(|name| name.as_str()).collect();
     assert_eq!(names, ["orders", "kitchen"], "{found:?}");
@@ -111,7 +111,7 @@ fn what_is_not_sure_is_asked() {
 
 #[test]
 fn examples_teach() {
-    let mut topics = house(false);
+    let mut topics = app(false);
     topics[2].intents.push(Label {
         name: "x17".into(),
         description: String::new(),
@@ -127,5 +127,5 @@ fn examples_teach() {
 #[test]
 fn nothing_known_or_nothing_said_does_no_harm() {
     assert!(router(&[]).understand("hello").out_of_scope);
-    assert!(router(&house(false)).understand("").out_of_scope);
+    assert!(router(&app(false)).understand("").out_of_scope);
 }

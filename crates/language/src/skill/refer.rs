@@ -1,14 +1,13 @@
-//! What "it", "them", "the first one", "that task" stand for, among the entities of the
-//! conversation.
+//! Reference resolution: what "it", "them", "the first one", "that task" refer to, among the
+//! entities of the conversation.
 //!
 //! Invariants
-//! - When two entities are close, the finding is both of them as options, with a question. It never
-//!   takes one at random.
-//! - Only entities that were handed in are found; nothing is looked up.
+//! - If two entities are close, the result has both as options, with a question. It never picks one
+//!   at random.
+//! - Only the given entities are considered; nothing is looked up.
 //!
-//! What speaks for an entity: how recently it was mentioned, how often, whether its type is the one
-//! that is named or the one that the verb is done to, and whether the request shares words with its
-//! name.
+//! The evidence for an entity: how recently and how often it was mentioned, whether its type is
+//! named or is the usual object of the verb, and whether the request shares words with its name.
 
 mod mention;
 mod weigh;
@@ -18,23 +17,21 @@ use mention::{Mention, Shape, mentions};
 use serde_json::json;
 use steward_domain::{Confidence, ConversationEntity, DomainName};
 
-/// An entity of the conversation. The order of a list of them is the order in which they were
-/// shown.
+/// An entity of the conversation. A list of them is in the order in which they were shown.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Recent {
     /// `task`, `customer`, `note`, …
     pub entity_type: String,
-    /// The application's own id.
+    /// The application's id of the entity.
     pub id: String,
-    /// Its title, when it has one.
+    /// Its title, if it has one.
     pub name: Option<String>,
-    /// How often it was mentioned.
+    /// Number of mentions.
     pub mentions: u32,
-    /// When it was last mentioned: a number that grows, such as that of the message. What was shown
-    /// together has the same.
+    /// When it was last mentioned: an increasing number, such as that of the message. Entities that
+    /// were shown together have the same.
     pub last: u64,
-    /// Its place, from 1, in the list that was shown last. It keeps it however often it is spoken
-    /// of afterwards.
+    /// Its position, from 1, in the list that was shown last. Later mentions do not change it.
     pub place: Option<usize>,
     /// The domain that it belongs to.
     pub domain: Option<DomainName>,
@@ -54,50 +51,50 @@ impl From<&ConversationEntity> for Recent {
     }
 }
 
-/// What a reference stands for; the numbers are places in the list that was handed in.
+/// What a reference refers to; the numbers are indexes of the given list.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Found {
+pub enum Resolution {
     /// This one.
     One(usize),
     /// All of these.
     Several(Vec<usize>),
-    /// One of these, the likeliest first: ask.
+    /// Ambiguous: ask which of these is meant, most likely first.
     Unclear {
-        /// To choose from.
+        /// The options.
         options: Vec<usize>,
-        /// What to ask.
+        /// The clarifying question.
         question: String,
     },
-    /// Nothing that was mentioned fits: ask what is meant.
+    /// No entity matches: ask what is meant.
     Nothing {
-        /// What to ask.
+        /// The clarifying question.
         question: String,
     },
 }
 
-/// A reference and what it stands for.
+/// A reference and its resolution.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reference {
-    /// As it was said.
+    /// The text.
     pub said: String,
     /// Where it begins, in bytes.
     pub start: usize,
     /// Where it ends.
     pub end: usize,
-    /// What it stands for.
-    pub found: Found,
-    /// How sure.
+    /// The resolution.
+    pub found: Resolution,
+    /// The confidence.
     pub confidence: Confidence,
-    /// Why.
+    /// The reasons.
     pub reasons: Vec<String>,
 }
 
-/// How sure the first of several must be before it is taken.
+/// Minimum confidence to choose one of several.
 const CLEAR: f32 = 0.6;
-/// The most options that are offered.
+/// Maximum number of options.
 const OPTIONS: usize = 5;
 
-/// The same as a document: what was said, what it stands for, or what must be asked.
+/// The same as JSON: the text, and its resolution or the clarifying question.
 #[must_use]
 pub fn resolved(text: &str, recent: &[Recent]) -> serde_json::Value {
     let named = |at: &usize| {
@@ -106,10 +103,12 @@ pub fn resolved(text: &str, recent: &[Recent]) -> serde_json::Value {
     };
     let document = |reference: &Reference| {
         let (stands_for, question) = match &reference.found {
-            Found::One(at) => (vec![named(at)], None),
-            Found::Several(all) => (all.iter().map(named).collect(), None),
-            Found::Unclear { options, question } => (options.iter().map(named).collect(), Some(question)),
-            Found::Nothing { question } => (Vec::new(), Some(question)),
+            Resolution::One(at) => (vec![named(at)], None),
+            Resolution::Several(all) => (all.iter().map(named).collect(), None),
+            Resolution::Unclear { options, question } => {
+                (options.iter().map(named).collect(), Some(question))
+            }
+            Resolution::Nothing { question } => (Vec::new(), Some(question)),
         };
         json!({
             "said": reference.said, "stands_for": stands_for, "question": question,
@@ -138,7 +137,7 @@ pub fn resolve(text: &str, recent: &[Recent]) -> Vec<Reference> {
     found
 }
 
-type Settled = (Found, f32, Vec<String>);
+type Settled = (Resolution, f32, Vec<String>);
 
 fn settle(text: &str, mention: &Mention, recent: &[Recent], before: &[Reference]) -> Settled {
     let fits = |entity: &Recent| mention.types.is_empty() || mention.types.contains(&entity.entity_type);
@@ -147,7 +146,9 @@ fn settle(text: &str, mention: &Mention, recent: &[Recent], before: &[Reference]
         return nothing(&mention.what());
     }
     match &mention.shape {
-        Shape::Named(at) => (Found::One(*at), 0.95, vec![format!("it is named: {}", label(recent, *at))]),
+        Shape::Named(at) => {
+            (Resolution::One(*at), 0.95, vec![format!("it is named: {}", label(recent, *at))])
+        }
         Shape::Nth(place) => nth(&group(recent, &fitting), *place, recent),
         Shape::Last(count) => {
             let shown = group(recent, &fitting);
@@ -156,7 +157,7 @@ fn settle(text: &str, mention: &Mention, recent: &[Recent], before: &[Reference]
                 return unclear(&shown, recent, "fewer were shown together");
             }
             (
-                Found::Several(shown.into_iter().skip(skip).collect()),
+                Resolution::Several(shown.into_iter().skip(skip).collect()),
                 0.9,
                 vec![format!("the last {count} of those shown together")],
             )
@@ -167,7 +168,7 @@ fn settle(text: &str, mention: &Mention, recent: &[Recent], before: &[Reference]
                 return unclear(&shown, recent, "fewer were shown together");
             }
             (
-                Found::Several(shown.into_iter().take(*count).collect()),
+                Resolution::Several(shown.into_iter().take(*count).collect()),
                 0.9,
                 vec![format!("the first {count} of those shown together")],
             )
@@ -175,9 +176,9 @@ fn settle(text: &str, mention: &Mention, recent: &[Recent], before: &[Reference]
         Shape::Both => {
             let shown = group(recent, &fitting);
             match shown.len() {
-                2 => (Found::Several(shown), 0.93, vec!["exactly two were shown together".into()]),
+                2 => (Resolution::Several(shown), 0.93, vec!["exactly two were shown together".into()]),
                 _ if fitting.len() == 2 => {
-                    (Found::Several(fitting), 0.85, vec!["exactly two were mentioned".into()])
+                    (Resolution::Several(fitting), 0.85, vec!["exactly two were mentioned".into()])
                 }
                 _ => unclear(&shown, recent, "not exactly two were mentioned"),
             }
@@ -186,11 +187,11 @@ fn settle(text: &str, mention: &Mention, recent: &[Recent], before: &[Reference]
         Shape::Many => {
             let shown = group(recent, &fitting);
             if shown.len() > 1 {
-                return (Found::Several(shown), 0.9, vec!["they were shown together last".into()]);
+                return (Resolution::Several(shown), 0.9, vec!["they were shown together last".into()]);
             }
             match fitting.len() {
-                1 => (Found::Several(fitting), 0.7, vec!["only one was mentioned".into()]),
-                _ => (Found::Several(fitting), 0.7, vec!["all that were mentioned".into()]),
+                1 => (Resolution::Several(fitting), 0.7, vec!["only one was mentioned".into()]),
+                _ => (Resolution::Several(fitting), 0.7, vec!["all that were mentioned".into()]),
             }
         }
         Shape::One => one(text, mention, &fitting, recent),
@@ -201,7 +202,7 @@ fn one(text: &str, mention: &Mention, fitting: &[usize], recent: &[Recent]) -> S
     let weighed = weigh::weigh(text, mention, fitting, recent);
     let Some((first, share, reasons)) = weighed.first() else { return nothing(&mention.what()) };
     if *share >= CLEAR {
-        return (Found::One(*first), *share, reasons.clone());
+        return (Resolution::One(*first), *share, reasons.clone());
     }
     let close: Vec<usize> =
         weighed.iter().filter(|(_, other, _)| *other * 4.0 >= *share).map(|(at, ..)| *at).collect();
@@ -209,7 +210,7 @@ fn one(text: &str, mention: &Mention, fitting: &[usize], recent: &[Recent]) -> S
     (found, *share, reasons)
 }
 
-/// The entities that were shown together last: of those that fit, more than one, with the latest
+/// The entities that were last shown together: more than one of the matching ones, with the latest
 /// mention.
 fn group(recent: &[Recent], fitting: &[usize]) -> Vec<usize> {
     let place = |at: &usize| recent.get(*at).and_then(|entity| entity.place);
@@ -226,8 +227,8 @@ fn group(recent: &[Recent], fitting: &[usize]) -> Vec<usize> {
         _ => None,
     });
     match shown {
-        // One that was spoken of since then still belongs to its list when nothing else was shown
-        // in between.
+        // An entity that was mentioned since then still belongs to its list if nothing else was
+        // shown in between.
         Some(time) => {
             let since: Vec<&usize> = fitting.iter().filter(|at| last(at) > time).collect();
             fitting
@@ -247,17 +248,19 @@ fn nth(shown: &[usize], place: i32, recent: &[Recent]) -> Settled {
         usize::try_from(-place).ok().and_then(|back| shown.len().checked_sub(back))
     };
     match at.and_then(|at| shown.get(at)) {
-        Some(found) => {
-            (Found::One(*found), 0.92, vec![format!("by its place among {} that were shown", shown.len())])
-        }
+        Some(found) => (
+            Resolution::One(*found),
+            0.92,
+            vec![format!("by its place among {} that were shown", shown.len())],
+        ),
         None => unclear(shown, recent, "fewer were shown together"),
     }
 }
 
-/// The one of a pair that is not the one at hand.
+/// The one of a pair that is not the current one.
 fn other(fitting: &[usize], recent: &[Recent], before: &[Reference]) -> Settled {
     let said = before.iter().rev().find_map(|reference| match reference.found {
-        Found::One(at) => Some(at),
+        Resolution::One(at) => Some(at),
         _ => None,
     });
     let latest = fitting.iter().map(|at| recent.get(*at).map_or(0, |entity| entity.last)).max().unwrap_or(0);
@@ -277,7 +280,7 @@ fn other(fitting: &[usize], recent: &[Recent], before: &[Reference]) -> Settled 
             .collect()
     };
     match rest(&shown).as_slice() {
-        [only] => (Found::One(*only), 0.9, vec![format!("the other one than {}", label(recent, hand))]),
+        [only] => (Resolution::One(*only), 0.9, vec![format!("the other one than {}", label(recent, hand))]),
         [] => nothing("other one"),
         several => unclear(several, recent, "there is more than one other"),
     }
@@ -293,15 +296,15 @@ fn unclear(options: &[usize], recent: &[Recent], why: &str) -> Settled {
         Some((last, _)) => format!("Do you mean {last}?"),
         None => "Which one do you mean?".into(),
     };
-    (Found::Unclear { options, question }, 0.4, vec![why.to_owned()])
+    (Resolution::Unclear { options, question }, 0.4, vec![why.to_owned()])
 }
 
 fn nothing(what: &str) -> Settled {
     let question = format!("Which {what} do you mean? None was mentioned yet.");
-    (Found::Nothing { question }, 0.9, vec!["nothing that was mentioned fits".into()])
+    (Resolution::Nothing { question }, 0.9, vec!["nothing that was mentioned fits".into()])
 }
 
-/// How an entity is called when people are asked.
+/// The label of an entity in a clarifying question.
 fn label(recent: &[Recent], at: usize) -> String {
     let Some(entity) = recent.get(at) else { return "this".into() };
     match &entity.name {

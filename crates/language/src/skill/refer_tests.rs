@@ -1,4 +1,4 @@
-//! Requests over a few recent entities, and what their references stand for.
+//! Requests over a few recent entities, and the resolution of their references.
 
 use super::*;
 
@@ -41,12 +41,12 @@ fn check(text: &str, recent: &[Recent], expected: &Expect) {
     let found = resolve(text, recent);
     let first = found.first();
     let holds = match (expected, first.map(|reference| &reference.found)) {
-        (One(at), Some(Found::One(found))) => at == found,
-        (Several(list), Some(Found::Several(found))) => list == found,
-        (Ask(count), Some(Found::Unclear { options, question })) => {
+        (One(at), Some(Resolution::One(found))) => at == found,
+        (Several(list), Some(Resolution::Several(found))) => list == found,
+        (Ask(count), Some(Resolution::Unclear { options, question })) => {
             options.len() == *count && question.ends_with('?')
         }
-        (Nothing, Some(Found::Nothing { .. })) | (NoReference, None) => true,
+        (Nothing, Some(Resolution::Nothing { .. })) | (NoReference, None) => true,
         _ => false,
     };
     assert!(holds, "{text}: {found:?}");
@@ -78,7 +78,7 @@ fn one_that_cannot_be_told_apart_is_asked_about() {
     check("delete it", &tasks(), &Ask(3));
     check("mark that task done", &tasks(), &Ask(3));
     let found = resolve("delete it", &tasks());
-    let Some(Found::Unclear { question, .. }) = found.first().map(|reference| &reference.found) else {
+    let Some(Resolution::Unclear { question, .. }) = found.first().map(|reference| &reference.found) else {
         panic!("{found:?}")
     };
     assert_eq!(
@@ -144,9 +144,9 @@ fn a_list_keeps_its_places_however_often_its_things_are_spoken_of() {
     for (recent, place) in shown.iter_mut().zip(1..) {
         recent.place = Some(place);
     }
-    // The first two were acted on since, one after the other.
+    // The first two were acted on since then, one after the other.
     shown[0].last = 5;
     shown[1].last = 9;
     let found = resolve("delete the third one", &shown);
-    assert_eq!(found[0].found, Found::One(2), "{found:?}");
+    assert_eq!(found[0].found, Resolution::One(2), "{found:?}");
 }

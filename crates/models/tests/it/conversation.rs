@@ -1,10 +1,10 @@
-//! A conversation with two tools, as an agent has it: the same for a live model and for its
+//! A conversation with two tools, as an agent runs it: the same for a live model and for its
 //! cassette.
 
 use serde_json::{Value, json};
 use steward_models::{Answer, Arguments, Chat, Event, Model, ModelError, OfferedTool, ToolCall, Turn};
 
-/// Answers that a model may need.
+/// Maximum number of replies.
 const STEPS: usize = 8;
 
 fn chat() -> Chat {
@@ -19,8 +19,9 @@ fn chat() -> Chat {
                 "You are a careful assistant. Call one tool at a time and never compute or guess yourself.",
             ),
             Turn::user(
-                "First look up the temperature in Oslo with get_temperature. Then convert the value with celsius_to_fahrenheit. \
-                 When you have the result of both tools, tell me the temperature in Fahrenheit in one sentence.",
+                "First look up the temperature in Oslo with get_temperature. Then convert the value with \
+                    celsius_to_fahrenheit. When you have the result of both tools, tell me the temperature \
+                    in Fahrenheit in one sentence.",
             ),
         ],
         tools: vec![
@@ -66,7 +67,7 @@ async fn streamed(model: &dyn Model, chat: &Chat) -> Result<Answer, ModelError> 
     Err(ModelError::NotJson { detail: "the stream ended without an answer".to_owned() })
 }
 
-/// All that was said, the last answer included.
+/// All messages, including the last reply.
 pub(crate) async fn hold(model: &dyn Model) -> Result<Vec<Turn>, ModelError> {
     let mut chat = chat();
     for _ in 0..STEPS {

@@ -1,5 +1,4 @@
-//! A server on a loopback socket that plays what a test gives it, piece by piece, and keeps what it
-//! was asked.
+//! A server on a loopback socket that plays prepared responses in pieces, and records the requests.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -23,7 +22,7 @@ pub(crate) enum Then {
 pub(crate) struct Act {
     pub(crate) head: String,
     pub(crate) body: Vec<u8>,
-    /// Bytes in one piece.
+    /// Bytes per piece.
     pub(crate) step: usize,
     pub(crate) then: Then,
 }
@@ -34,8 +33,8 @@ impl Act {
     }
 
     pub(crate) fn new(status: u16, kind: &str, body: impl Into<Vec<u8>>) -> Self {
-        // Without a length the body ends with the connection, so that a torn body looks like a
-        // whole one.
+        // Without a content length the body ends with the connection, so that a truncated body
+        // looks complete.
         let head = format!("HTTP/1.1 {status} X\r\ncontent-type: {kind}\r\nconnection: close\r\n\r\n");
         Self { head, body: body.into(), step: 7, then: Then::Close }
     }
@@ -48,14 +47,14 @@ impl Act {
 pub(crate) struct Fake {
     pub(crate) url: String,
     pub(crate) seen: Arc<Mutex<Vec<(String, Value)>>>,
-    /// Says when a connection was closed by the client.
+    /// Signals that the client closed a connection.
     pub(crate) gone: mpsc::UnboundedReceiver<()>,
     pub(crate) busiest: Arc<AtomicUsize>,
     _tasks: JoinSet<()>,
 }
 
 impl Fake {
-    /// Plays the acts in turn, and the last one for ever.
+    /// Plays the acts in turn, and repeats the last one.
     pub(crate) async fn start(acts: Vec<Act>) -> Self {
         Self::on(TcpListener::bind("127.0.0.1:0").await.unwrap(), acts)
     }

@@ -1,4 +1,4 @@
-//! Models from outside, over real sockets, and what a real one said, from a cassette.
+//! Integration tests of models, over real sockets, and a recorded conversation with a real model.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -13,6 +13,7 @@
 
 mod conversation;
 mod fake;
+mod llama_faults;
 mod model;
 mod others;
 mod providers;

@@ -1,5 +1,5 @@
-//! The client against a small server on a loopback socket that says what a test wants, faults
-//! included.
+//! The client against a small server on a loopback socket with prepared responses, including
+//! faults.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -169,7 +169,7 @@ async fn steps_back_and_remembers() {
     assert_eq!(bodies[1]["response_format"], json!({"type": "json_object"}));
     assert!(bodies[1]["messages"][2]["content"].as_str().unwrap().contains("\"required\""));
     assert!(bodies[2].get("response_format").is_none());
-    // The second question goes the way that worked.
+    // The second request uses the format that worked.
     assert!(bodies[3].get("response_format").is_none());
     assert_eq!(bodies.len(), 4);
 }
@@ -232,7 +232,7 @@ async fn time_is_bounded() {
     let fake = Fake::start(vec![Act::Hang]).await;
     let quick = Request { timeout: Duration::from_millis(200), ..request() };
     assert_eq!(fake.client().complete(&quick).await, Err(ModelError::Timeout { milliseconds: 200 }));
-    // Waiting between attempts counts too.
+    // Waiting between attempts counts against the time limit.
     let fake = Fake::start(vec![Act::Say(503, "retry-after: 10\r\n", String::new())]).await;
     assert_eq!(fake.client().complete(&quick).await, Err(ModelError::Timeout { milliseconds: 200 }));
 }
@@ -243,7 +243,7 @@ async fn size_is_bounded() {
     assert!(matches!(fake.client().complete(&request()).await, Err(ModelError::TooLarge { .. })));
 }
 
-/// Is it the right error?
+/// Checks the error.
 type Right = fn(&ModelError) -> bool;
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! Models that stand before other models, models that need no server, and models from settings.
+//! Wrapping models, models without a server, and models from settings.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -47,7 +47,7 @@ async fn the_next_model_is_asked() {
         assert_eq!(result.as_ref().err().map(Coded::code), code, "{fault:?}");
         assert_eq!(fine.count() - before, asked, "{fault:?}");
     }
-    // Both fail: both are told.
+    // Both fail: both errors are listed.
     let broken = Fake::start(vec![Act::json(429, &json!({"error": "insufficient_quota"}))]).await;
     let one = json!({"base_url": format!("{}/v1", broken.url), "name": "one", "fallback": ["two"]});
     let two = json!({"base_url": format!("{}/v1", broken.url), "name": "two"});
@@ -86,7 +86,7 @@ async fn a_cassette_says_the_same_again() {
         last = Some(event.unwrap());
     }
     assert_eq!(last, Some(Event::Done(Box::new(first.clone()))));
-    // In the order of the recording, and then the last for ever. Time does not matter.
+    // In the order of the recording, then the last one repeatedly. The time limit does not matter.
     let quick = Chat { timeout: Some(Duration::from_millis(1)), ..chat.clone() };
     for _ in 0..2 {
         assert!(replayer.chat(&quick).await.unwrap().text.starts_with("mail "));
@@ -176,23 +176,23 @@ async fn the_floor() {
         chat.turns.extend([answer.turn(), Turn::tool(call, "the result")]);
         let answer = Local.chat(&chat).await.unwrap();
         assert_eq!((answer.text.as_str(), answer.finish), ("the result", Finish::Stop));
-        // A new question begins anew.
+        // A new question starts again.
         chat.turns.push(Turn::user("add 1 and 2"));
         assert_eq!(Local.chat(&chat).await.unwrap().calls[0].name, "add_numbers");
     }
 }
 
-/// Starts no process but a server inside the test.
+/// Starts no process, only a server inside the test.
 #[derive(Default)]
-struct Pretend {
-    acts: Vec<Act>,
-    running: Mutex<Vec<Process>>,
-    stopped: Arc<AtomicUsize>,
-    dies: bool,
+pub(crate) struct Pretend {
+    pub(crate) acts: Vec<Act>,
+    pub(crate) running: Mutex<Vec<Process>>,
+    pub(crate) stopped: Arc<AtomicUsize>,
+    pub(crate) dies: bool,
 }
 
 /// What a process is here: a server, and the news of its end.
-type Process = Arc<(Mutex<Option<Fake>>, tokio::sync::Notify)>;
+pub(crate) type Process = Arc<(Mutex<Option<Fake>>, tokio::sync::Notify)>;
 
 struct Pretended(Process, Arc<AtomicUsize>);
 
@@ -316,7 +316,7 @@ async fn settings_are_checked() {
     models.close().await;
 }
 
-/// One model without its key stops nobody else, and says so when it is used.
+/// A model without its key does not affect others, and its use fails with that reason.
 #[tokio::test]
 async fn a_missing_key_is_told_when_the_model_is_used() {
     for (text, words) in [
@@ -392,7 +392,7 @@ async fn models_of_one_account_share_its_limits() {
     assert_eq!((fake.count(), fake.busiest.load(Ordering::SeqCst)), (8, 1));
 }
 
-/// A model that knows texts only.
+/// A model that supports only text.
 struct Parrot;
 
 #[async_trait]

@@ -1,5 +1,5 @@
-//! Every protocol through the same questions: what is sent, what is read whole and in parts, and
-//! what happens when it breaks.
+//! Every protocol with the same requests: what is sent, what is read complete and streamed, and
+//! error handling.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use crate::fake::{Act, Fake, Then};
 
 const KEY: &str = "key-that-nobody-may-see";
 
-/// A protocol: how a client is made, and the same answer in its words.
+/// A protocol: how its client is created, and the same reply in its format.
 pub(crate) struct Kind {
     pub(crate) name: &'static str,
     pub(crate) make: fn(Options) -> Arc<dyn Model>,
@@ -64,7 +64,8 @@ fn openai() -> Kind {
         plain: say("{\"a\": 1}"),
         overflow: (
             400,
-            json!({"error": {"message": "This model's maximum context length is 8192 tokens", "code": "context_length_exceeded"}}),
+            json!({"error": {"message": "This model's maximum context length is 8192 \
+                tokens", "code": "context_length_exceeded"}}),
         ),
         declined: json!({"choices": [{"message": {"content": null, "refusal": "no"}, "finish_reason": "stop"}]}),
     }
@@ -100,7 +101,8 @@ fn responses() -> Kind {
         plain: say(json!({"type": "output_text", "text": "{\"a\": 1}"})),
         overflow: (
             400,
-            json!({"error": {"message": "Your input exceeds the context window of this model", "code": "context_length_exceeded"}}),
+            json!({"error": {"message": "Your input exceeds the context window of this \
+                model", "code": "context_length_exceeded"}}),
         ),
         declined: say(json!({"type": "refusal", "refusal": "no"})),
     }
@@ -135,7 +137,8 @@ fn anthropic() -> Kind {
         plain: json!({"content": [reply], "stop_reason": "tool_use", "usage": {}}),
         overflow: (
             400,
-            json!({"type": "error", "error": {"type": "invalid_request_error", "message": "prompt is too long: 210000 tokens > 200000 maximum"}}),
+            json!({"type": "error", "error": {"type": "invalid_request_error", "message": "prompt is too \
+                long: 210000 tokens > 200000 maximum"}}),
         ),
         declined: json!({"content": [], "stop_reason": "refusal", "usage": {}}),
     }
@@ -163,7 +166,8 @@ fn gemini() -> Kind {
         plain: say("{\"a\": 1}"),
         overflow: (
             400,
-            json!({"error": {"code": 400, "message": "The input token count (2000000) exceeds the maximum number of tokens allowed (1048576).", "status": "INVALID_ARGUMENT"}}),
+            json!({"error": {"code": 400, "message": "The input token count (2000000) exceeds the maximum \
+                number of tokens allowed (1048576).", "status": "INVALID_ARGUMENT"}}),
         ),
         declined: json!({"promptFeedback": {"blockReason": "SAFETY"}}),
     }
@@ -186,7 +190,7 @@ fn ollama() -> Kind {
         stream: lines.iter().map(|line| format!("{line}\n")).collect(),
         plain: say("{\"a\": 1}"),
         overflow: (500, json!({"error": "the prompt exceeds the context length of the model"})),
-        // Nothing in this protocol says that a model declines.
+        // This protocol has no refusals.
         declined: Value::Null,
     }
 }
@@ -206,13 +210,13 @@ impl Kind {
         (self.make)(options)
     }
 
-    fn streamed(&self, body: impl Into<Vec<u8>>) -> Act {
+    pub(crate) fn streamed(&self, body: impl Into<Vec<u8>>) -> Act {
         let kind = if self.name == "ollama" { "application/x-ndjson" } else { "text/event-stream" };
         Act::new(200, kind, body)
     }
 
     /// What was meant by the fixtures.
-    fn answer(&self) -> Answer {
+    pub(crate) fn answer(&self) -> Answer {
         let call = |id: &str, name: &str, arguments: Value| ToolCall {
             id: id.to_owned(),
             name: name.to_owned(),
@@ -232,7 +236,7 @@ impl Kind {
     }
 }
 
-/// A conversation in which two tools were called at once.
+/// A conversation with two parallel tool calls.
 pub(crate) fn chat() -> Chat {
     let tool = |name: &str| OfferedTool {
         name: name.to_owned(),
@@ -263,7 +267,7 @@ pub(crate) fn chat() -> Chat {
     }
 }
 
-fn formed() -> Chat {
+pub(crate) fn formed() -> Chat {
     let schema = json!({"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"], "additionalProperties": false});
     let schema = Some(ReplySchema { name: "my plan".to_owned(), schema });
     Chat {
@@ -274,7 +278,7 @@ fn formed() -> Chat {
     }
 }
 
-async fn hear(model: &dyn Model, chat: &Chat) -> (Vec<Event>, Option<ModelError>) {
+pub(crate) async fn hear(model: &dyn Model, chat: &Chat) -> (Vec<Event>, Option<ModelError>) {
     let (mut heard, mut events) = (Vec::new(), model.stream(chat));
     while let Some(event) = events.next().await {
         match event {
@@ -331,7 +335,7 @@ async fn a_stream_that_is_cut_anywhere_is_whole_or_an_error() {
             let (heard, error) = hear(&*kind.client(&fake.url), &chat()).await;
             match heard.last() {
                 Some(Event::Done(answer)) => {
-                    // Only the count of tokens may come after the model's last word.
+                    // Only the token counts may arrive after the model's last text.
                     let (mut answer, mut wanted) = ((**answer).clone(), kind.answer());
                     (answer.usage, wanted.usage) = (Usage::default(), Usage::default());
                     (answer.cost_micros, wanted.cost_micros) = (None, None);
@@ -386,7 +390,7 @@ async fn what_is_sent() {
                 ("/max_output_tokens", json!(50)),
             ],
             "anthropic" => vec![
-                // What is kept in the cache: tools and rules, and the conversation so far.
+                // The cache covers tools and system prompt, and the conversation so far.
                 (
                     "/system",
                     json!([{"type": "text", "text": "be brief", "cache_control": {"type": "ephemeral"}}]),
@@ -395,7 +399,7 @@ async fn what_is_sent() {
                     "/messages/1/content/0",
                     json!({"type": "tool_use", "id": "c1", "name": "add", "input": {"x": 2}}),
                 ),
-                // Results of calls that were made at once go back at once.
+                // Results of parallel calls are sent back together.
                 (
                     "/messages/2/content/1",
                     json!({"type": "tool_result", "tool_use_id": "c2", "content": "seen", "is_error": false,
@@ -486,27 +490,27 @@ async fn faults_of_streams() {
             let (heard, error) = hear(&*kind.client(&fake.url), &chat()).await;
             let error = error.unwrap();
             assert!(right(&error), "{}: {error}", kind.name);
-            // A part was heard, so that nothing was tried again.
+            // A part was received, so there was no retry.
             if !matches!(error, ModelError::TooLarge { .. }) && !error.to_string().contains("UTF-8") {
                 assert!(heard.iter().any(|event| matches!(event, Event::TextDelta(_))), "{}", kind.name);
             }
             assert_eq!(fake.count(), 1, "{}", kind.name);
         }
-        // Before a part was heard it is tried again.
+        // Before the first part there is a retry.
         let mut acts = vec![kind.streamed(wrap(&broken.to_string())), kind.streamed(Vec::new())];
         acts.push(kind.streamed(kind.stream.clone()));
         let fake = Fake::start(acts).await;
         let (heard, error) = hear(&*kind.client(&fake.url), &chat()).await;
         assert_eq!((error, fake.count()), (None, 3), "{}", kind.name);
         assert_eq!(heard.last(), Some(&Event::Done(Box::new(kind.answer()))), "{}", kind.name);
-        // A server that answers whole although a stream was asked for.
+        // A server that responds without a stream although one was requested.
         let fake = Fake::start(vec![Act::json(200, &kind.whole)]).await;
         let (heard, _) = hear(&*kind.client(&fake.url), &chat()).await;
         assert_eq!(heard.last(), Some(&Event::Done(Box::new(kind.answer()))), "{}", kind.name);
     }
 }
 
-/// A server that is too busy says when to come back, and is asked again then and not before.
+/// A busy server names a delay, and the client retries after it and not before.
 #[tokio::test]
 async fn every_provider_is_asked_again_when_it_said() {
     for kind in kinds() {
@@ -546,7 +550,7 @@ async fn a_silent_stream_ends_in_time() {
     let (heard, error) = hear(&OpenAi::new(options).unwrap(), &chat()).await;
     assert_eq!((heard, error), (vec![], Some(ModelError::Timeout { milliseconds: 50 })));
     assert_eq!(fake.count(), 3);
-    // The first byte has its own limit.
+    // The first byte has a separate time limit.
     let mut silent = kind.streamed("").then(Then::Wait);
     silent.head = String::new();
     let fake = Fake::start(vec![silent, Act::json(200, &kind.whole)]).await;
@@ -570,7 +574,7 @@ async fn calls_that_models_get_wrong() {
     assert_eq!(ids, ["a", "call_5_2", "call_5_3"]);
     assert_eq!(answer.finish, Finish::ToolCalls);
 
-    // Nonsense goes back to the model as it was, where the protocol takes text.
+    // Invalid arguments are sent back unchanged, if the protocol accepts text.
     let mut again = chat();
     again.turns.push(answer.turn());
     let fake = Fake::start(vec![Act::json(200, &body)]).await;

@@ -1,4 +1,4 @@
-//! Calls of functions: name, arguments and windows.
+//! Function calls: name, arguments and windows.
 
 use super::dialect::Dialect;
 use super::expr::refused;
@@ -120,7 +120,7 @@ impl Renderer<'_> {
                     let Value::SingleQuotedString(text) = &text.value else {
                         return Err(refused("this separator"));
                     };
-                    // The grammar of MySQL takes no other form of a text here.
+                    // The MySQL grammar accepts no other form of a string here.
                     if text.contains('\\') {
                         return Err(refused("a backslash in a separator"));
                     }
@@ -133,7 +133,7 @@ impl Renderer<'_> {
         Ok(sql)
     }
 
-    /// Keys of an ORDER BY inside a call, where aliases mean nothing.
+    /// Keys of an ORDER BY inside a call, where aliases have no meaning.
     fn keys(
         &mut self,
         keys: &[OrderByExpr],
@@ -198,7 +198,7 @@ fn nulls(treatment: NullTreatment) -> &'static str {
     }
 }
 
-/// The length that padding makes must be a number in the statement, and no large one.
+/// The length argument of a padding function must be a literal, and not a large one.
 fn bounded(name: &str, length: &str) -> Result<(), Denied> {
     match length.parse::<u64>() {
         Ok(length) if length <= functions::PADDED => Ok(()),

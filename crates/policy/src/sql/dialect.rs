@@ -1,7 +1,7 @@
-//! The SQL that an engine speaks: how it reads names and how names, values and types are written
+//! The SQL dialect of an engine: how it reads names, and how names, values and types are written
 //! for it.
 //!
-//! Invariant: whatever a name or a text holds, what is written for it is one token of the engine.
+//! Invariant: whatever a name or a text contains, it is written as a single token of the engine.
 
 use crate::error::Denied;
 use serde::{Deserialize, Serialize};
@@ -10,12 +10,12 @@ use sqlparser::dialect::{
     Dialect as Grammar, GenericDialect, MySqlDialect, PostgreSqlDialect, SQLiteDialect,
 };
 
-/// PostgreSQL cuts longer names, so two names that differ after this are one name to it.
+/// PostgreSQL truncates longer names, so two names that differ only after this are equal to it.
 const POSTGRES_NAME_BYTES: usize = 63;
-/// Names of ours are never longer: every engine takes them whole.
+/// Maximum length of names that we generate: no engine truncates them.
 const OWN_NAME_BYTES: usize = 60;
 
-/// The SQL that a source speaks.
+/// The SQL dialect of a source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Dialect {
@@ -57,7 +57,7 @@ impl Dialect {
         if self == Self::Postgres { cut(&name, POSTGRES_NAME_BYTES).to_owned() } else { name }
     }
 
-    /// Whether the engine takes a folded name for this other name.
+    /// Whether the engine treats a folded name as equal to this other name.
     pub(super) fn same(self, folded: &str, name: &str) -> bool {
         match self {
             Self::DataFusion | Self::Postgres => folded == name,
@@ -74,8 +74,8 @@ impl Dialect {
         }
     }
 
-    /// A text as one literal. Where a backslash could mean something, the form is used in which its
-    /// meaning does not depend on settings of the server.
+    /// A text as one literal. If a backslash could be an escape, a form is used that does not
+    /// depend on settings of the server.
     pub(super) fn text(self, text: &str) -> String {
         let text = text.replace('\0', "");
         let doubled = text.replace('\'', "''");
@@ -89,7 +89,7 @@ impl Dialect {
         }
     }
 
-    /// A truth value.
+    /// A boolean literal.
     pub(super) fn boolean(self, truth: bool) -> &'static str {
         match (self, truth) {
             (Self::Sqlite, true) => "1",
@@ -156,8 +156,8 @@ impl Dialect {
         Ok(data_type.to_string())
     }
 
-    /// Whether literals such as `DATE '2024-01-31'` are known; without them the text alone says the
-    /// same.
+    /// Whether literals such as `DATE '2024-01-31'` are supported; otherwise the plain text is
+    /// used.
     pub(super) fn has_typed_literals(self) -> bool {
         self != Self::Sqlite
     }
@@ -188,8 +188,8 @@ pub(super) fn time_field(field: &DateTimeField) -> Result<String, Denied> {
     }
 }
 
-/// A name of ours that resembles `wanted`: short, plain, and therefore read the same by every
-/// engine.
+/// A generated name that resembles `wanted`: short and plain, so that every engine reads it the
+/// same way.
 pub(super) fn plain_name(wanted: &str, otherwise: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() && u32::from(c) < 0x10000 || c == '_';
     if !wanted.is_empty() && wanted.len() <= OWN_NAME_BYTES && wanted.chars().all(plain) {
@@ -199,14 +199,15 @@ pub(super) fn plain_name(wanted: &str, otherwise: &str) -> String {
     }
 }
 
-/// The name of a column of the result, for people: any text, cut to what every engine takes whole.
+/// The name of a result column, for people: any text, truncated to a length that every engine
+/// keeps.
 pub(super) fn shown_name(wanted: &str, otherwise: &str) -> String {
     let plain: String = wanted.chars().filter(|c| !c.is_control() && u32::from(*c) < 0x10000).collect();
     let name = cut(plain.trim(), OWN_NAME_BYTES).trim_end();
     if name.is_empty() { otherwise.to_owned() } else { name.to_owned() }
 }
 
-/// The start of a text, at most so many bytes.
+/// The first `bytes` bytes of a text, at most.
 fn cut(text: &str, bytes: usize) -> &str {
     let end = (0..=bytes.min(text.len())).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
     text.get(..end).unwrap_or(text)

@@ -1,4 +1,4 @@
-//! Expressions: each kind that is known is resolved and written anew; every other is refused.
+//! Expressions: each known kind is resolved and written again; all others are refused.
 
 use super::dialect::{Dialect, is_time_type, time_field};
 use super::names::{Meaning, Scope};
@@ -45,7 +45,7 @@ impl Renderer<'_> {
                     _ => return Err(refused(&format!("the operator {op}"))),
                 };
                 let inner = self.expr(expr, scope, around)?.operand();
-                // A second sign would begin a comment.
+                // A second sign would start a comment.
                 let inner = if inner.starts_with(['-', '+']) { format!("({inner})") } else { inner };
                 Ok(Text::open(format!("{word}{inner}")))
             }
@@ -188,8 +188,8 @@ impl Renderer<'_> {
         }
     }
 
-    /// Why a kind of expression that is not known is refused: for what it names, if that is not
-    /// allowed either.
+    /// Why an unknown kind of expression is refused. If a name in it is not allowed either, that is
+    /// the reason given.
     fn unknown(&mut self, expr: &Expr, scope: &Scope<'_>, around: ClauseContext<'_, '_>) -> Denied {
         let inside = match expr {
             Expr::CompoundFieldAccess { root, .. } => Some(root),
@@ -230,7 +230,7 @@ impl Renderer<'_> {
         }
     }
 
-    /// `_utf8mb4 X'…'`, the form in which texts are written for MySQL.
+    /// `_utf8mb4 X'…'`, the form in which strings are written for MySQL.
     fn prefixed(&self, prefix: &Ident, value: &Expr) -> Result<Text, Denied> {
         let text = match value {
             Expr::Value(ValueWithSpan { value: Value::HexStringLiteral(hex), .. }) => text_of_hex(hex),
@@ -255,8 +255,7 @@ impl Renderer<'_> {
         }
     }
 
-    /// Operators between two operands. A chain such as `a AND b AND c` is written flat, as the
-    /// engine reads it.
+    /// Binary operators. A chain such as `a AND b AND c` is written flat, as the engine parses it.
     fn binary(
         &mut self,
         expr: &Expr,
@@ -401,7 +400,7 @@ impl Renderer<'_> {
         }
     }
 
-    /// Collations are objects of a database; the three that are part of SQLite are none.
+    /// Collations are objects of a database, except for the three that are built into SQLite.
     fn collation(&self, name: &ObjectName) -> Result<&'static str, Denied> {
         let known = ["NOCASE", "BINARY", "RTRIM"];
         let written = name.to_string().to_uppercase();
@@ -429,7 +428,7 @@ impl Renderer<'_> {
             (value, Dialect::MySql) => self.expr(value, scope, around)?.operand(),
             _ => return Err(refused("an interval that is computed")),
         };
-        // Standard SQL takes the number of an interval as a text.
+        // Standard SQL takes the number of an interval as a string.
         let value =
             if self.dialect != Dialect::MySql && is_number(&value) { format!("'{value}'") } else { value };
         Ok(match &interval.leading_field {
@@ -438,7 +437,7 @@ impl Renderer<'_> {
         })
     }
 
-    /// Expressions, with commas between them.
+    /// Expressions, separated by commas.
     pub(super) fn list(
         &mut self,
         exprs: &[Expr],
@@ -452,7 +451,7 @@ impl Renderer<'_> {
         Ok(parts.join(", "))
     }
 
-    /// A key with the direction that an item of ORDER BY has.
+    /// A key with the direction of its ORDER BY item.
     pub(super) fn ordered(&self, key: &str, item: &OrderByExpr) -> Result<String, Denied> {
         if item.with_fill.is_some() {
             return Err(refused("WITH FILL"));
@@ -472,7 +471,7 @@ impl Renderer<'_> {
     }
 }
 
-/// Operators that are read from the left in one go.
+/// Left-associative operators that can be chained.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Class {
     And,
@@ -502,7 +501,7 @@ fn not(negated: bool) -> &'static str {
     if negated { "NOT " } else { "" }
 }
 
-/// The text that a literal stands for, if it stands for one.
+/// The text of a string literal, if it is one.
 fn text_of(value: &Value) -> Option<String> {
     match value {
         Value::SingleQuotedString(text)
@@ -521,7 +520,7 @@ fn text_of_hex(hex: &str) -> Option<String> {
     String::from_utf8(bytes?).ok()
 }
 
-/// Whether a text is a number without a sign, as every engine reads it.
+/// Whether a text is an unsigned number that every engine reads the same way.
 fn is_number(text: &str) -> bool {
     let (number, exponent) = match text.split_once(['e', 'E']) {
         Some((number, exponent)) => (number, Some(exponent)),

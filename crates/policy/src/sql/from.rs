@@ -1,4 +1,4 @@
-//! FROM: tables, queries and joins, each with the relation that names after it may mean.
+//! FROM: tables, queries and joins, each with the relation that later names can refer to.
 
 use super::names::{Meaning, Relation, Scope, identifiers};
 use super::query::ClauseContext;
@@ -25,7 +25,7 @@ impl Renderer<'_> {
         Ok((relations, parts.join(", ")))
     }
 
-    /// Tables that are joined; `beside` are those before them, which only LATERAL sees.
+    /// Joined tables; `beside` are the tables before them, which only LATERAL sees.
     fn joined(
         &mut self,
         tables: &TableWithJoins,
@@ -81,7 +81,8 @@ impl Renderer<'_> {
         Ok((relations, sql))
     }
 
-    /// The condition of USING; the columns of the right side are then meant by those of the left.
+    /// The condition of USING; unqualified names of the right side's columns then mean those of the
+    /// left.
     fn merge(
         &mut self,
         left: &[Relation],
@@ -190,8 +191,8 @@ fn join_word(operator: &JoinOperator) -> Result<(&'static str, &JoinConstraint),
     })
 }
 
-/// The columns that both sides of a natural join have. It would compare what may not be seen as
-/// well, so all must be.
+/// The columns that both sides of a natural join have. The join would also compare hidden columns,
+/// so all of them must be visible.
 fn common(left: &[Relation], right: &[Relation]) -> Result<Vec<Ident>, Denied> {
     for relation in left.iter().chain(right) {
         for column in relation.columns.iter() {
@@ -199,7 +200,7 @@ fn common(left: &[Relation], right: &[Relation]) -> Result<Vec<Ident>, Denied> {
             match &column.verdict {
                 Verdict::Allowed => {}
                 Verdict::Blocked(_) => return Err(Denied::Star { star, column: column.name.clone() }),
-                // The name of a hidden column is not given away.
+                // The name of a hidden column is not revealed.
                 Verdict::Hidden => {
                     let column = format!("a column of {}", relation.path.join("."));
                     return Err(Denied::Star { star, column });

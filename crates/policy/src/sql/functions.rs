@@ -1,6 +1,6 @@
-//! The functions that a query may call, for each engine: those that are part of it, compute from
-//! their arguments and touch nothing else. A name that the engine does not bring itself could be
-//! somebody's own function, so it is refused.
+//! The functions that a query may call, for each engine: built-in functions that compute from their
+//! arguments and have no side effects. Any other name could be a user-defined function, so it is
+//! refused.
 
 use super::dialect::Dialect;
 
@@ -80,15 +80,14 @@ const DUCKDB: &[&str] = &[
     "var_samp", "variance", "week", "weekday", "weekofyear", "year", "yearweek",
 ];
 
-/// Functions whose name stands without parentheses.
+/// Functions that are written without parentheses.
 pub(super) const BARE: &[&str] =
     &["current_date", "current_time", "current_timestamp", "localtime", "localtimestamp"];
 
-/// Functions that make a text as long as an argument says: the length must be a number in the
-/// statement.
+/// Functions whose result length is an argument: it must be a literal in the statement.
 pub(super) const PADDING: &[&str] = &["lpad", "rpad"];
 
-/// The longest text that padding may make.
+/// Maximum length of a padded text.
 pub(super) const PADDED: u64 = 10_000;
 
 /// Functions of MySQL whose first argument is a unit of time.

@@ -1,15 +1,15 @@
-//! Tables of which only large groups may be seen: a SELECT over one says sums of it, and nothing of
-//! a single row.
+//! Tables of which only large groups may be seen: a SELECT over one returns aggregates and reveals
+//! nothing of a single row.
 //!
 //! Invariants
-//! - Such a table stands alone in its FROM: a join would count its rows more than once.
-//! - What is selected is a key of GROUP BY, a count, a sum or an average of a plain column, or made
-//!   of those. A value of one row could hide in anything else: `max`, `sum(CASE …)`, a column
-//!   beside its group, an order.
-//! - Groups that are too small are left out by HAVING, which this module writes.
+//! - Such a table is the only one in its FROM: a join would count its rows more than once.
+//! - A selected expression is a key of GROUP BY, a count, a sum or an average of a plain column, or
+//!   is composed of those. Anything else could reveal the value of one row: `max`, `sum(CASE …)`, a
+//!   column beside its group, an order.
+//! - Groups that are too small are removed by HAVING, which this module writes.
 //!
-//! What it deliberately does not do: remember what was asked before. Two large groups that differ
-//! by one row give that row away.
+//! This module does not remember earlier queries. Two large groups that differ by one row reveal
+//! that row.
 
 use super::names::Scope;
 use super::query::ClauseContext;
@@ -20,18 +20,18 @@ use sqlparser::ast::{
     SelectItem, Value,
 };
 
-/// Aggregates that say something of all rows of a group at once.
+/// Aggregates that depend on all rows of a group.
 const SUMMARIES: &[&str] = &["avg", "count", "mean", "sum", "total"];
-/// Functions of one value, which say no more than their argument does.
+/// Functions of one value, which reveal no more than their argument.
 const PLAIN: &[&str] = &["abs", "ceil", "coalesce", "floor", "lower", "nullif", "round", "trunc", "upper"];
 
-/// The table of this FROM whose groups may not be small.
+/// The table of this FROM that has a minimum group size.
 pub(super) fn smallest_of(scope: &Scope<'_>) -> Option<(String, u32)> {
     scope.relations.iter().filter_map(|relation| relation.smallest.clone()).max_by_key(|(_, least)| *least)
 }
 
 impl Renderer<'_> {
-    /// Refuses a SELECT that would show a row of such a table; gives back the condition that its
+    /// Refuses a SELECT that would reveal a row of such a table; returns the condition that its
     /// groups must meet.
     pub(super) fn check_groups(
         &mut self,
@@ -87,7 +87,7 @@ impl Renderer<'_> {
         Ok(Some(format!("count(*) >= {smallest}")))
     }
 
-    /// Whether an expression is made of keys, summaries and literals.
+    /// Whether an expression consists of keys, aggregates and literals.
     fn is_summary(
         &mut self,
         expr: &Expr,
@@ -125,8 +125,8 @@ impl Renderer<'_> {
     }
 }
 
-/// The name and arguments of a call that has nothing else to it: no filter, window, order or star
-/// but that of `count(*)`.
+/// The name and arguments of a plain call: no filter, window, order, or star other than that of
+/// `count(*)`.
 fn plain_arguments(function: &Function) -> Option<(String, Vec<&Expr>)> {
     let [ObjectNamePart::Identifier(name)] = function.name.0.as_slice() else { return None };
     let FunctionArguments::List(list) = &function.args else { return None };

@@ -1,24 +1,23 @@
-//! Limits on a statement's text, kept before anything recursive sees it.
+//! Limits on a statement's text, enforced before any recursive code processes it.
 
 use super::dialect::Dialect;
 use crate::error::Denied;
 use sqlparser::tokenizer::{Token, Tokenizer};
 
-/// Longer statements are not written by people or planners.
+/// Maximum length; people and planners write no longer statements.
 const MAX_LENGTH: usize = 100_000;
-/// Nor are statements of more words and signs.
+/// Maximum number of tokens.
 const MAX_TOKENS: usize = 40_000;
-/// Nor are brackets deeper than this.
+/// Maximum nesting of brackets.
 const MAX_BRACKETS: usize = 60;
 
-/// The words and signs of a statement, if it is short and shallow enough to be parsed.
+/// The tokens of a statement, if it is short and shallow enough to be parsed.
 pub(super) fn tokens(sql: &str, dialect: Dialect) -> Result<Vec<Token>, Denied> {
     let found = sql.chars().count();
     if found > MAX_LENGTH {
         return Err(Denied::TooLong { found, limit: MAX_LENGTH });
     }
-    // MySQL runs what stands in these comments, and the tokenizer may or may not take it for a
-    // comment.
+    // MySQL executes the content of these comments, and the tokenizer may treat them as comments.
     if dialect == Dialect::MySql && (sql.contains("/*!") || sql.contains("/*M!")) {
         return Err(Denied::Construct { what: "a comment that a server runs as code".to_owned() });
     }

@@ -1,9 +1,9 @@
-//! Admission of SQL by rendering: a statement is parsed in the SQL of the engine it is for, every
-//! name in it is resolved to a table or column that its caller may read, and a new statement is
-//! written from what was resolved. Only that one runs.
+//! Admission of SQL by rendering. A statement is parsed in the dialect of its engine, every name is
+//! resolved to a table or column that the caller may read, and a new statement is written from the
+//! result. Only the new statement runs.
 //!
-//! What the text that came in would have meant to the engine does not matter, then: the engine
-//! never sees it.
+//! How the engine would have read the original text does not matter, because the engine never sees
+//! it.
 
 mod call;
 mod dialect;
@@ -28,10 +28,10 @@ use sqlparser::ast::Statement;
 use sqlparser::parser::Parser;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How deep the parser may go; what it takes is bounded again when it is written.
+/// Maximum recursion depth of the parser; rendering enforces a further limit.
 const PARSER_DEPTH: usize = 120;
-/// The stack that one statement is parsed on. What the parser recurses over is bounded by
-/// [`limits`], and this holds it.
+/// The stack size for parsing one statement. [`limits`] bounds the recursion, and this size is
+/// sufficient for it.
 const PARSER_STACK: usize = 64 << 20;
 
 /// A value for a parameter of a statement.
@@ -45,10 +45,10 @@ pub enum Literal {
     Text(String),
 }
 
-/// The values of `:name` and the like, by name.
+/// The values of parameters such as `:name`, by name.
 pub type Parameters = BTreeMap<String, Literal>;
 
-/// A statement as somebody wrote it.
+/// A statement before admission.
 #[derive(Debug, Clone, Copy)]
 pub struct Draft<'a> {
     /// The text.
@@ -59,8 +59,8 @@ pub struct Draft<'a> {
     pub parameters: &'a Parameters,
 }
 
-/// SQL that may run: one read-only query over tables and columns that its caller may see. Only
-/// [`admit`] makes one.
+/// Admitted SQL: one read-only query over tables and columns that its caller may see. Only
+/// [`admit`] creates one.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AdmittedSql {
     text: String,
@@ -71,12 +71,12 @@ pub struct AdmittedSql {
 }
 
 impl AdmittedSql {
-    /// The statement, written from what was resolved.
+    /// The rendered statement.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// The engine that it was written for; no other may run it.
+    /// The engine it was written for; it must not run on another.
     pub fn dialect(&self) -> Dialect {
         self.dialect
     }
@@ -91,7 +91,7 @@ impl AdmittedSql {
         &self.reads
     }
 
-    /// What it may take.
+    /// Its limits.
     pub fn limits(&self) -> Limits {
         self.limits
     }
@@ -102,7 +102,7 @@ pub fn is_function_allowed(dialect: Dialect, name: &str) -> bool {
     functions::is_allowed(dialect, &name.to_lowercase())
 }
 
-/// Admits a statement, or says which rule, which part, and what to do.
+/// Admits a statement, or returns the rule, the part of the statement, and what to do.
 pub fn admit(
     draft: &Draft<'_>,
     schema: &Schema,

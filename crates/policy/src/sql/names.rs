@@ -1,9 +1,9 @@
-//! What a name means where it stands: relations, their columns, and the aliases of a select list.
+//! Name resolution: relations, their columns, and the aliases of a select list.
 //!
 //! Invariants
 //! - A name is a list of identifiers with their quoting, never one text.
-//! - A qualifier that names a relation is looked up in that relation only; it never falls outward.
-//! - What is found is one column of one relation, written with the relation's own name in the new
+//! - A qualifier that names a relation is looked up in that relation only, never in an outer scope.
+//! - The result is one column of one relation, written with the relation's name in the new
 //!   statement.
 
 use super::dialect::Dialect;
@@ -15,27 +15,27 @@ use std::rc::Rc;
 /// A column that a relation offers.
 #[derive(Debug, Clone)]
 pub(super) struct Offered {
-    /// How it is called where it stands.
+    /// Its name in the original statement.
     pub(super) name: String,
-    /// How it is called in the new statement.
+    /// Its name in the new statement.
     pub(super) written: String,
     pub(super) verdict: Verdict,
-    /// The table and column that it is, unless it was computed.
+    /// The table and column it comes from, unless it was computed.
     pub(super) origin: Option<(String, String)>,
 }
 
-/// Something that can be read from: a table, or what a query yields.
+/// A relation: a table, or the result of a query.
 #[derive(Debug, Clone)]
 pub(super) struct Relation {
-    /// Its alias alone, or a table's name with the parts before it.
+    /// Its alias, or a table's name with its qualifiers.
     pub(super) path: Vec<String>,
-    /// How it is called in the new statement; no two relations of a statement share a name.
+    /// Its name in the new statement; unique there.
     pub(super) written: String,
     pub(super) columns: Rc<[Offered]>,
-    /// Columns that USING or NATURAL merged into one of another relation: a bare name means that
-    /// one.
+    /// Columns that USING or NATURAL merged with one of another relation: an unqualified name means
+    /// that one.
     pub(super) merged: Vec<String>,
-    /// The table whose groups may not be smaller than this.
+    /// The table with a minimum group size, and that size.
     pub(super) smallest: Option<(String, u32)>,
 }
 
@@ -43,16 +43,16 @@ pub(super) struct Relation {
 #[derive(Debug, Clone)]
 pub(super) struct Alias {
     pub(super) name: String,
-    /// The expression, as it is written.
+    /// The rendered expression.
     pub(super) sql: String,
-    /// Its place in the list, from one.
+    /// Its position in the list, from one.
     pub(super) place: usize,
 }
 
-/// Which aliases a name may mean.
+/// Which aliases a name may refer to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Aliases {
-    /// None: before grouping they mean nothing.
+    /// None: aliases are not visible before grouping.
     None,
     /// One, if no column has the name (GROUP BY, HAVING).
     AfterColumns,
@@ -60,7 +60,7 @@ pub(super) enum Aliases {
     BeforeColumns,
 }
 
-/// What names mean at one place.
+/// The names that are visible at one place.
 #[derive(Debug, Clone)]
 pub(super) struct Scope<'a> {
     pub(super) dialect: Dialect,
@@ -70,15 +70,14 @@ pub(super) struct Scope<'a> {
     pub(super) outer: Option<&'a Scope<'a>>,
 }
 
-/// What a name turned out to be.
+/// The result of resolving a name.
 pub(super) enum Meaning<'s> {
     Column(&'s Relation, &'s Offered),
     Alias(&'s Alias),
 }
 
-/// How strictly names are compared: as the engine does, or without regard to case. The second is
-/// for people who write `State` for `state`; since what runs names the column that was found, it
-/// cannot mean another one to the engine.
+/// How names are compared: as the engine does, or ignoring case. The second is for people who write
+/// `State` for `state`. It is safe because the new statement names the column that was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Strictness {
     Engine,
@@ -90,8 +89,8 @@ impl<'a> Scope<'a> {
         Self { dialect, relations, aliases: Vec::new(), use_aliases: Aliases::None, outer }
     }
 
-    /// Looks a name up: `amount` in everything here, `s.amount` in what is called `s`, then further
-    /// out.
+    /// Resolves a name: `amount` in all relations here, `s.amount` in the relation `s`, then in the
+    /// outer scopes.
     pub(super) fn find(&self, parts: &[Ident]) -> Result<Meaning<'_>, Denied> {
         let names: Vec<String> = parts.iter().map(|part| self.dialect.fold(part)).collect();
         let written = parts.iter().map(|part| part.value.as_str()).collect::<Vec<_>>().join(".");
@@ -155,7 +154,7 @@ impl<'a> Scope<'a> {
         match (found, alias) {
             (Some((relation, column)), _) => Ok(Some(Meaning::Column(relation, column))),
             (None, Some(alias)) => Ok(Some(Meaning::Alias(alias))),
-            // What may not be seen here is not looked for further out, where the name would mean
+            // A hidden column is not looked up in an outer scope, where the name would mean
             // something else.
             (None, None) if hidden => Err(Denied::Column { column: written.to_owned() }),
             (None, None) => Ok(None),
@@ -169,7 +168,7 @@ impl<'a> Scope<'a> {
         }
     }
 
-    /// The relation that `x.*` stands for.
+    /// The relation of `x.*`.
     pub(super) fn relation(&self, name: &ObjectName) -> Result<&Relation, Denied> {
         let parts = identifiers(name)?;
         let names: Vec<String> = parts.iter().map(|part| self.dialect.fold(part)).collect();
@@ -186,8 +185,7 @@ impl<'a> Scope<'a> {
 }
 
 impl Relation {
-    /// Whether it goes by this name: its alias, or a table's name with or without the parts before
-    /// the last.
+    /// Whether it has this name: its alias, or a table's name with or without qualifiers.
     fn is_called(&self, names: &[String], scope: &Scope<'_>, strictness: Strictness) -> bool {
         names.len() <= self.path.len()
             && names
@@ -197,7 +195,7 @@ impl Relation {
                 .all(|(name, part)| scope.same(name, part, strictness))
     }
 
-    /// A column that may be read, or why it may not.
+    /// A column that may be read, or the reason why it may not.
     fn column(
         &self,
         name: &str,

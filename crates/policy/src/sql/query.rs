@@ -1,4 +1,5 @@
-//! Queries: WITH, set operations, SELECT, FROM, ORDER BY and LIMIT, each resolved and written anew.
+//! Queries: WITH, set operations, SELECT, FROM, ORDER BY and LIMIT, each resolved and written
+//! again.
 
 use super::dialect::{Dialect, plain_name, shown_name};
 use super::groups::smallest_of;
@@ -14,32 +15,32 @@ use sqlparser::ast::{
 };
 use std::collections::BTreeSet;
 
-/// A query that was written, and what it yields.
+/// A rendered query and its columns.
 pub(super) struct Written {
     pub(super) sql: String,
     pub(super) columns: Vec<Offered>,
 }
 
-/// Where a query stands, which decides how its columns are called.
+/// The level of a query, which decides how its columns are named.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum QueryLevel {
-    /// The statement itself: its columns are called what people read.
+    /// The statement itself: its columns have names for people.
     Top,
-    /// Inside another query: its columns get plain names, each once.
+    /// Inside another query: its columns get plain, unique names.
     Inside,
 }
 
-/// What a query is written for.
+/// The context in which a query is rendered.
 #[derive(Clone, Copy)]
 pub(super) struct ClauseContext<'c, 's> {
     pub(super) named: &'c [Named],
     pub(super) outer: Option<&'s Scope<'s>>,
-    /// Windows that the SELECT names.
+    /// Windows that the SELECT defines.
     pub(super) windows: &'c [NamedWindowDefinition],
     pub(super) place: QueryLevel,
-    /// Queries and expressions around this one.
+    /// Number of enclosing queries and expressions.
     pub(super) depth: usize,
-    /// Queries around this one.
+    /// Number of enclosing queries.
     pub(super) queries: usize,
 }
 
@@ -59,7 +60,8 @@ impl<'c, 's> ClauseContext<'c, 's> {
     }
 }
 
-/// The body of a query: its text, its columns, and for a plain SELECT what ORDER BY may name.
+/// The body of a query: its text, its columns, and for a plain SELECT the names that ORDER BY may
+/// use.
 struct Body<'s> {
     sql: String,
     columns: Vec<Offered>,
@@ -67,7 +69,7 @@ struct Body<'s> {
 }
 
 impl Renderer<'_> {
-    /// Writes a query. `names` renames its columns, from the first on.
+    /// Renders a query. `names` renames its columns, from the first on.
     pub(super) fn query(
         &mut self,
         query: &Query,
@@ -121,7 +123,7 @@ impl Renderer<'_> {
             if cte.query.with.is_some() {
                 return Err(Denied::Construct { what: "WITH inside a recursive query".to_owned() });
             }
-            // What the first part yields is what the second part sees under this name.
+            // The columns of the first part are what the second part sees under this name.
             let first = self.body(left, &names, around.deeper()?)?;
             let mut all = named.to_vec();
             all.push(Named {
@@ -159,7 +161,7 @@ impl Renderer<'_> {
             SetExpr::Select(select) => self.select(select, names, around),
             SetExpr::Query(query) => {
                 let inner = self.query(query, names, around.deeper()?)?;
-                // SQLite takes no parentheses around a part of a set operation.
+                // SQLite accepts no parentheses around a part of a set operation.
                 let sql = self.wrap(&inner.sql, &inner.columns)?;
                 Ok(Body { sql, columns: inner.columns, scope: None })
             }
@@ -173,7 +175,7 @@ impl Renderer<'_> {
         }
     }
 
-    /// `a UNION b EXCEPT c`: the parts of a chain one after the other, as they bind.
+    /// `a UNION b EXCEPT c`: the parts of a chain in order of precedence.
     fn set_operation<'s>(
         &mut self,
         body: &SetExpr,
@@ -182,7 +184,7 @@ impl Renderer<'_> {
     ) -> Result<Body<'s>, Denied> {
         let mut rest = Vec::new();
         let mut first = body;
-        // INTERSECT binds closer than the others in some engines, so it is never written without
+        // INTERSECT has a higher precedence in some engines, so it is always written with
         // parentheses.
         while let SetExpr::SetOperation { op, set_quantifier, left, right } = first {
             let closer = |op: SetOperator| op == SetOperator::Intersect;
@@ -210,7 +212,7 @@ impl Renderer<'_> {
         Ok(Body { sql, columns: start.columns, scope: None })
     }
 
-    /// A part of a set operation; one that is a set operation itself becomes a query of its own.
+    /// A part of a set operation; a nested set operation becomes a separate query.
     fn operand<'s>(
         &mut self,
         part: &SetExpr,
@@ -239,8 +241,7 @@ impl Renderer<'_> {
         Ok(format!("SELECT {list} FROM ({sql}) AS {name}"))
     }
 
-    /// Rows that stand in the statement, written as selects: the one form that every engine names
-    /// alike.
+    /// VALUES, written as SELECTs: the only form whose columns every engine names alike.
     fn values<'s>(
         &mut self,
         values: &Values,
@@ -300,8 +301,8 @@ impl Renderer<'_> {
                 QueryLevel::Top => shown_name(&name, &numbered),
                 QueryLevel::Inside => plain_name(&name, &numbered),
             };
-            // DataFusion takes no two columns of one name; elsewhere only queries inside others
-            // need them apart.
+            // DataFusion does not allow two columns of one name; in other engines only inner
+            // queries need unique names.
             if around.place == QueryLevel::Inside || self.dialect == Dialect::DataFusion {
                 let wanted = written.clone();
                 let mut count = 2;
@@ -367,7 +368,7 @@ impl Renderer<'_> {
         }
     }
 
-    /// The items of a select list, with stars written out.
+    /// The items of a select list, with stars expanded.
     fn items(
         &mut self,
         projection: &[SelectItem],
@@ -408,7 +409,7 @@ impl Renderer<'_> {
         Ok(items)
     }
 
-    /// The name that every engine gives an item by itself: that of a column.
+    /// The name that every engine gives an item without AS: that of a column.
     fn natural_name(&self, expr: &Expr, scope: &Scope<'_>) -> Option<String> {
         let found = match expr {
             Expr::Identifier(name) => scope.find(std::slice::from_ref(name)).ok()?,
@@ -421,8 +422,8 @@ impl Renderer<'_> {
         }
     }
 
-    /// The columns that a star stands for. What is not granted does not exist; what is blocked is
-    /// said.
+    /// The columns that a star expands to. Columns that are not granted are omitted; blocked
+    /// columns are reported.
     fn star(&mut self, of: &[&Relation], written: &str, items: &mut Vec<Listed>) -> Result<(), Denied> {
         let before = items.len();
         for relation in of {
@@ -490,8 +491,8 @@ impl Renderer<'_> {
         Ok(all.join(", "))
     }
 
-    /// A key of GROUP BY or ORDER BY. An item of the list is named by its place, which no engine
-    /// reads in two ways.
+    /// A key of GROUP BY or ORDER BY. An item of the list is referred to by its position, which is
+    /// unambiguous in every engine.
     fn key(
         &mut self,
         expr: &Expr,

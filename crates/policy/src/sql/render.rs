@@ -1,5 +1,4 @@
-//! The new statement while it is written: what it has named and read so far, and how much it may
-//! still take.
+//! The state of rendering: names in use, columns read, and remaining limits.
 
 use super::dialect::{Dialect, plain_name};
 use super::names::{Offered, Relation, identifiers};
@@ -10,22 +9,22 @@ use sqlparser::ast::{Ident, ObjectName};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-/// Deeper nesting of queries and expressions is not written by people or planners.
+/// Maximum nesting of queries and expressions.
 pub(super) const MAX_DEPTH: usize = 60;
-/// Nor are queries inside queries.
+/// Maximum nesting of queries.
 pub(super) const MAX_QUERIES: usize = 24;
-/// Longer chains such as `a AND b AND c …` are not either.
+/// Maximum length of a chain such as `a AND b AND c …`.
 pub(super) const MAX_CHAIN: usize = 500;
-/// Nor are statements over more tables and queries than this.
+/// Maximum number of tables and queries of a statement.
 const MAX_RELATIONS: usize = 300;
-/// How much longer than its source a statement may get by writing columns and aliases out.
+/// How many bytes a statement may grow when columns and aliases are expanded.
 const MAX_GROWTH: usize = 1 << 20;
 
 /// A part of the new statement.
 #[derive(Debug, Clone)]
 pub(super) struct Text {
     pub(super) sql: String,
-    /// It stays one operand, whatever stands beside it.
+    /// Whether it remains a single operand next to any operator.
     pub(super) atomic: bool,
 }
 
@@ -38,13 +37,13 @@ impl Text {
         Self { sql: sql.into(), atomic: false }
     }
 
-    /// As an operand.
+    /// The text as an operand, in parentheses if needed.
     pub(super) fn operand(self) -> String {
         if self.atomic { self.sql } else { format!("({})", self.sql) }
     }
 }
 
-/// A query that WITH named.
+/// A query that WITH defines.
 #[derive(Debug, Clone)]
 pub(super) struct Named {
     pub(super) name: String,
@@ -59,7 +58,7 @@ pub(super) struct Renderer<'a> {
     parameters: &'a Parameters,
     /// The columns that are read, by table.
     pub(super) reads: BTreeMap<String, BTreeSet<String>>,
-    /// Names of relations that are taken, in lower case.
+    /// Relation names in use, in lower case.
     taken: BTreeSet<String>,
     grown: usize,
 }
@@ -71,12 +70,12 @@ impl<'a> Renderer<'a> {
         access: &'a Access,
         parameters: &'a Parameters,
     ) -> Self {
-        // A relation named like a table is that table; what is named by a query gets a name of its
-        // own.
+        // `taken` starts empty: a relation may have the name of its table. Further relations of
+        // that name get a suffix.
         Self { dialect, schema, access, parameters, reads: BTreeMap::new(), taken: BTreeSet::new(), grown: 0 }
     }
 
-    /// Counts what was written beyond the source's own length.
+    /// Counts bytes written in addition to the original length.
     pub(super) fn grow(&mut self, bytes: usize) -> Result<(), Denied> {
         self.grown = self.grown.saturating_add(bytes);
         if self.grown > MAX_GROWTH {
@@ -85,7 +84,7 @@ impl<'a> Renderer<'a> {
         Ok(())
     }
 
-    /// A name for a relation that no other relation of this statement has.
+    /// A relation name that is unique in this statement.
     pub(super) fn relation_name(&mut self, wanted: &str) -> Result<String, Denied> {
         if self.taken.len() >= MAX_RELATIONS {
             return Err(Denied::TooDeep { limit: MAX_RELATIONS });
@@ -100,7 +99,7 @@ impl<'a> Renderer<'a> {
         Ok(name)
     }
 
-    /// Writes a column down as read, and writes it.
+    /// Records a column as read, and renders it.
     pub(super) fn column(&mut self, relation: &Relation, column: &Offered) -> Text {
         if let Some((table, column)) = &column.origin {
             self.reads.entry(table.clone()).or_default().insert(column.clone());
@@ -109,7 +108,7 @@ impl<'a> Renderer<'a> {
         Text::atom(format!("{}.{}", quote(&relation.written), quote(&column.written)))
     }
 
-    /// The table that a name stands for, and how it is written.
+    /// Resolves a table name, and renders it.
     pub(super) fn table(
         &mut self,
         name: &ObjectName,
@@ -127,12 +126,12 @@ impl<'a> Renderer<'a> {
         if found.is_empty() {
             found = matching(lenient);
         }
-        // A whole name wins over one that only ends the same.
+        // A full match takes precedence over a match of the last parts.
         let whole: Vec<&Table> = found.iter().copied().filter(|table| is_whole(table, &names)).collect();
         if !whole.is_empty() {
             found = whole;
         }
-        // Where the engine's names differ in case after all, the exact one is meant.
+        // If the engine distinguishes case, the exact match is meant.
         let exact: Vec<&Table> =
             found.iter().copied().filter(|table| goes_by(table, &names, |a, b| a == b)).collect();
         if exact.len() == 1 {
@@ -151,8 +150,7 @@ impl<'a> Renderer<'a> {
             verdict: self.access.verdict(&table, column),
             origin: Some((table.name.clone(), column.name.clone())),
         };
-        // A column that is not granted is refused in the same words as one that does not exist, and
-        // means as little.
+        // A column that is not granted gives the same error as one that does not exist.
         let granted = |column: &Offered| column.verdict != Verdict::Hidden;
         let columns = table.columns.iter().map(offer).filter(granted).collect();
         let full = table.full_path();
@@ -161,10 +159,10 @@ impl<'a> Renderer<'a> {
             None => full.clone(),
         };
         let place = match self.dialect {
-            // The engine in this process knows tables by one name.
+            // DataFusion knows tables by a single name.
             Dialect::DataFusion => self.dialect.quote(&table.name),
-            // DuckDB gets temporary views of what a statement may read, under the names of the
-            // catalogue.
+            // For DuckDB, temporary views of the readable tables are created under their catalogue
+            // names.
             Dialect::DuckDb => format!("\"temp\".\"main\".{}", self.dialect.quote(&table.name)),
             dialect => full.iter().map(|part| dialect.quote(part)).collect::<Vec<_>>().join("."),
         };
@@ -181,7 +179,7 @@ impl<'a> Renderer<'a> {
         Ok((Relation { path, written, columns, merged: Vec::new(), smallest }, sql))
     }
 
-    /// Whether a table of this name is there, seen or not.
+    /// Whether a table of this name exists, visible or not.
     pub(super) fn is_table(&self, name: &str) -> bool {
         let same = |part: &str| part.to_lowercase() == name.to_lowercase();
         self.schema
@@ -208,8 +206,7 @@ impl<'a> Renderer<'a> {
     }
 }
 
-/// Whether a table goes by this name: all of its path, the end of it, or its one name in the
-/// catalogue.
+/// Whether a table has this name: its full path, the end of it, or its name in the catalogue.
 fn goes_by(table: &Table, names: &[String], same: impl Fn(&str, &str) -> bool) -> bool {
     let path = table.full_path();
     let ends =

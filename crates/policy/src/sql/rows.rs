@@ -1,8 +1,8 @@
-//! Tables of which a caller sees some rows or parts of some values: written as a query that holds
-//! nothing else.
+//! Row-level rules: a table with rules is replaced by a query that contains only the visible rows
+//! and values.
 //!
-//! Invariant: what the rules take away is not in the relation that the rest of the statement reads
-//! from, so that no condition, join, order or error can reach it.
+//! Invariant: hidden rows and values are not part of the relation that the rest of the statement
+//! reads, so no condition, join, order or error can reveal them.
 
 use super::names::{Offered, Relation, Scope};
 use super::query::{ClauseContext, QueryLevel};
@@ -15,8 +15,8 @@ use sqlparser::parser::Parser;
 use sqlparser::tokenizer::Token;
 
 impl Renderer<'_> {
-    /// The query that stands for a table under rules, in parentheses. `place` is the table as it is
-    /// written.
+    /// The query that replaces a table with rules, in parentheses. `place` is the rendered table
+    /// name.
     pub(super) fn restricted(
         &mut self,
         table: &Table,
@@ -27,7 +27,7 @@ impl Renderer<'_> {
         let offer = |column: &crate::access::Column| Offered {
             name: column.name.clone(),
             written: column.name.clone(),
-            // The operator's rule may name columns that the caller may not.
+            // The operator's rule may use columns that are hidden from the caller.
             verdict: Verdict::Allowed,
             origin: Some((table.name.clone(), column.name.clone())),
         };
@@ -54,8 +54,8 @@ impl Renderer<'_> {
             None => String::new(),
             Some(rule) => format!(" WHERE {}", self.row_rule(table, relation, rule)?),
         };
-        // A condition of the statement must not be tried on rows that the rule takes away: its
-        // failure would tell of them. Engines take a limit as a reason to keep the two apart.
+        // A condition of the statement must not be evaluated on hidden rows: an error would reveal
+        // them. A LIMIT prevents the engine from merging the two queries.
         let fence = match self.dialect {
             Dialect::Postgres => " OFFSET 0",
             Dialect::Sqlite => " LIMIT -1",
@@ -69,7 +69,7 @@ impl Renderer<'_> {
         Ok(sql)
     }
 
-    /// What is shown of a value.
+    /// The visible part of a value.
     fn masked(&self, value: &str, mask: Mask) -> String {
         let kind = match self.dialect {
             Dialect::MySql => "CHAR",
@@ -85,7 +85,7 @@ impl Renderer<'_> {
         }
     }
 
-    /// The condition of a rule, with what is known of the caller as literals.
+    /// The condition of a rule, with the caller's attributes as literals.
     fn row_rule(&mut self, table: &Table, relation: Relation, rule: &str) -> Result<String, Denied> {
         let wrong = |detail: String| Denied::Rule { table: table.name.clone(), detail };
         let condition = self.parse_rule(rule).map_err(wrong)?;

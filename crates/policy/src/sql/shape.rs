@@ -49,7 +49,7 @@ pub(super) fn select(select: &Select, dialect: Dialect) -> Result<(), Denied> {
     )
 }
 
-/// What may stand in FROM: tables as they are, and queries.
+/// The allowed factors of FROM: plain tables and queries.
 pub(super) fn factor(factor: &TableFactor) -> Result<(), Denied> {
     match factor {
         TableFactor::Table {
@@ -69,7 +69,7 @@ pub(super) fn factor(factor: &TableFactor) -> Result<(), Denied> {
             refuse(version.is_some(), "a table version")?;
             refuse(*with_ordinality || !partitions.is_empty() || json_path.is_some(), "a part of a table")?;
             refuse(sample.is_some(), "TABLESAMPLE")?;
-            // Renaming a table's columns by their place would name what may not be named.
+            // Renaming a table's columns by position could give a hidden column a name.
             refuse(
                 alias.as_ref().is_some_and(|alias| !alias.columns.is_empty() || alias.at.is_some()),
                 "a list of column aliases on a table",
@@ -81,7 +81,7 @@ pub(super) fn factor(factor: &TableFactor) -> Result<(), Denied> {
     }
 }
 
-/// `*` as it is: what it stands for is written out, nothing is taken from it or added to it.
+/// A plain `*` only: it is expanded, and nothing may be excluded or added.
 pub(super) fn star(options: &WildcardAdditionalOptions) -> Result<(), Denied> {
     let WildcardAdditionalOptions {
         wildcard_token: _,

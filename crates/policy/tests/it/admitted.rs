@@ -1,4 +1,4 @@
-//! What analysts write every day must pass.
+//! Everyday queries of analysts, which must be admitted.
 
 use crate::{access, ask, ask_as, schema};
 use steward_policy::{Dialect, Draft, Limits, Literal, Parameters, admit};
@@ -7,12 +7,15 @@ use steward_policy::{Dialect, Draft, Limits, Literal, Parameters, admit};
 fn ordinary_questions_pass() {
     for sql in [
         "SELECT 1",
-        "SELECT state, sum(amount) AS total FROM sales WHERE order_date >= '2021-01-01' GROUP BY state HAVING sum(amount) > 10 ORDER BY total DESC LIMIT 5",
+        "SELECT state, sum(amount) AS total FROM sales WHERE order_date >= '2021-01-01' GROUP BY state \
+            HAVING sum(amount) > 10 ORDER BY total DESC LIMIT 5",
         "select count(*) from sales",
-        "SELECT s.state, c.segment, avg(s.amount) FROM sales s JOIN customers c ON c.id = s.customer_id GROUP BY 1, 2",
+        "SELECT s.state, c.segment, avg(s.amount) FROM sales s JOIN customers c ON c.id = s.customer_id \
+            GROUP BY 1, 2",
         "SELECT state, amount FROM sales s JOIN hr.people p ON p.id = s.customer_id",
         "SELECT id FROM hr.people",
-        "WITH monthly AS (SELECT date_trunc('month', order_date) AS month, sum(amount) AS total FROM sales GROUP BY 1) SELECT * FROM monthly WHERE total > (SELECT avg(total) FROM monthly)",
+        "WITH monthly AS (SELECT date_trunc('month', order_date) AS month, sum(amount) AS total FROM sales \
+            GROUP BY 1) SELECT * FROM monthly WHERE total > (SELECT avg(total) FROM monthly)",
         "WITH RECURSIVE n AS (SELECT 1 AS i UNION ALL SELECT i + 1 FROM n WHERE i < 5) SELECT i FROM n",
         "WITH a (x) AS (SELECT amount FROM sales) SELECT x FROM a",
         "SELECT product FROM sales WHERE customer_id NOT IN (SELECT id FROM customers WHERE segment = 'new')",
@@ -22,19 +25,23 @@ fn ordinary_questions_pass() {
         "SELECT * FROM (SELECT id, name FROM customers) c",
         "SELECT p.* FROM hr.people p",
         "SELECT state FROM sales UNION SELECT segment FROM customers ORDER BY 1",
-        "SELECT CASE WHEN amount > 10 THEN 'high' ELSE 'low' END AS band, count(DISTINCT customer_id) FROM sales GROUP BY band",
-        "SELECT coalesce(city, 'none'), round(amount / nullif(quantity, 0), 2) FROM sales WHERE state ILIKE 'ari%' AND amount BETWEEN 1 AND 2",
+        "SELECT CASE WHEN amount > 10 THEN 'high' ELSE 'low' END AS band, count(DISTINCT customer_id) FROM \
+            sales GROUP BY band",
+        "SELECT coalesce(city, 'none'), round(amount / nullif(quantity, 0), 2) FROM sales WHERE state ILIKE \
+            'ari%' AND amount BETWEEN 1 AND 2",
         "SELECT extract(year FROM order_date), CAST(amount AS integer), order_date + interval '1 day' FROM sales",
         "SELECT \"state\" FROM \"sales\" -- a comment\n WHERE amount > 1",
-        "SELECT s.state, t.total FROM sales s, LATERAL (SELECT sum(amount) AS total FROM customers c WHERE c.id = s.customer_id) t",
+        "SELECT s.state, t.total FROM sales s, LATERAL (SELECT sum(amount) AS total FROM customers c WHERE \
+            c.id = s.customer_id) t",
         "SELECT sales.amount FROM sales",
         "VALUES (1, 'a'), (2, 'b')",
         "SELECT s.state FROM sales s JOIN customers c USING (state)",
-        // Only one of two tables of this name may be seen, and an alias is not the hidden column of
-        // its name.
+        // Only one of two tables of this name is visible, and an alias is not the hidden column of
+        // the same name.
         "SELECT * FROM people",
         "SELECT id AS secret_score FROM customers ORDER BY secret_score",
-        "SELECT corr(quantity, amount), stddev(amount), percentile_cont(0.5) WITHIN GROUP (ORDER BY amount) FROM sales",
+        "SELECT corr(quantity, amount), stddev(amount), percentile_cont(0.5) WITHIN GROUP (ORDER BY amount) \
+            FROM sales",
     ] {
         let admitted = ask(sql).unwrap_or_else(|denied| panic!("{sql}\n{denied}"));
         let again = ask(admitted.text()).unwrap_or_else(|denied| panic!("{}\n{denied}", admitted.text()));
@@ -51,8 +58,7 @@ fn what_runs_is_what_was_resolved() {
     assert_eq!(reads, [("sales", 1)]);
 }
 
-/// The whole text, for each engine: names quoted its way, tables where they stand, aliases by their
-/// place.
+/// The whole text, for each engine: its quoting, table paths, and aliases by position.
 #[test]
 fn each_engine_gets_its_own_text() {
     let sql = "SELECT p.id, 'a''b\\c' AS x FROM hr.people p ORDER BY x";
@@ -93,7 +99,7 @@ fn without_grants_everything_but_the_blocked_is_seen() {
     let narrow = steward_policy::Access { allowed_columns: ["state".to_owned()].into(), ..open };
     assert!(ask("SELECT state FROM sales", &narrow).is_ok());
     assert!(ask("SELECT amount FROM sales", &narrow).is_err());
-    // What is not granted does not exist, so a star is what is left.
+    // Columns that are not granted do not exist, so a star expands to the rest.
     let narrow = steward_policy::Access { blocked_patterns: Vec::new(), ..narrow };
     let star = ask("SELECT * FROM sales", &narrow).unwrap();
     assert_eq!(star.text(), r#"SELECT "sales"."state" FROM "sales" AS "sales""#);

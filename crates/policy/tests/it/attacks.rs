@@ -1,5 +1,4 @@
-//! Statements that an engine reads otherwise than they look, each against the engine it was meant
-//! for.
+//! Statements that an engine reads differently from how they look, each for the engine it targets.
 //!
 //! `customers` has `secret_score`, which is not granted, and `contact`, which is blocked; `sales`
 //! has `customer_email`.
@@ -8,10 +7,10 @@ use crate::ask_in;
 use steward_domain::Coded;
 use steward_policy::Dialect;
 
-/// What must become of a statement.
+/// The expected decision.
 enum Outcome {
     Denied(&'static str),
-    /// Admitted, and what runs is this.
+    /// Admitted, and this text runs.
     Runs(&'static str),
 }
 use Outcome::{Denied, Runs};
@@ -41,14 +40,14 @@ fn a_query_named_like_a_qualified_table_is_not_that_table() {
              SELECT c.contact FROM {table} c, (SELECT 1 FROM sales LIMIT 1) o"
         )
     };
-    // The parts of a name are parts: a dot inside quotes is a letter.
+    // A dot inside quotes is part of the identifier and not a separator.
     check(QUOTED, &shadow("\"main.customers\"", "main.customers"), &Denied("SQL004"));
     check(POSTGRES, &shadow("\"public.customers\"", "public.customers"), &Denied("SQL004"));
     check(POSTGRES, &shadow("\"pg_catalog.pg_authid\"", "pg_catalog.pg_authid"), &Denied("SQL004"));
     check(POSTGRES, &shadow("\"hr.people\"", "hr.people"), &Denied("SQL009"));
     check(QUOTED, &shadow("\"CUSTOMERS\"", "customers"), &Denied("SQL009"));
     check(QUOTED, &shadow("customers", "\"Customers\""), &Denied("SQL009"));
-    // A case variant of a query's name is another table to PostgreSQL.
+    // To PostgreSQL, a quoted name in another case is another table.
     check(POSTGRES, "WITH \"PG_AUTHID\" AS (SELECT 1 AS a) SELECT a FROM pg_authid", &Denied("SQL004"));
     check(POSTGRES, "WITH \"Sales_2020\" AS (SELECT 1 AS a) SELECT a FROM sales_2020", &Denied("SQL004"));
     check(
@@ -65,8 +64,8 @@ fn a_name_means_what_the_engine_takes_it_for() {
     let inner = |column: &str| {
         format!("SELECT id, (SELECT contact FROM (SELECT 1 AS {column}) x) AS y FROM customers")
     };
-    // To PostgreSQL and DataFusion `"Contact"` is not `contact`, so the name means the column
-    // outside.
+    // To PostgreSQL and DataFusion `"Contact"` is not `contact`, so the name means the outer
+    // column.
     check(&[Dialect::Postgres, Dialect::DataFusion], &inner("\"Contact\""), &Denied("SQL006"));
     check(
         SQLITE,
@@ -75,13 +74,13 @@ fn a_name_means_what_the_engine_takes_it_for() {
             r#"SELECT "customers"."id", (SELECT "x"."Contact" AS "Contact" FROM (SELECT 1 AS "Contact") AS "x") AS "y" FROM "customers" AS "customers""#,
         ),
     );
-    // PostgreSQL cuts names at 63 bytes: these two are one, and neither is the column.
+    // PostgreSQL truncates names at 63 bytes: these two are the same, and neither is the column.
     let long = "a".repeat(70);
     let cut = "a".repeat(63);
     let sql = format!("SELECT {cut} FROM (SELECT 1 AS {long}) x");
     assert!(ask_in(&sql, Dialect::Postgres).is_ok());
     assert!(ask_in(&sql, Dialect::Sqlite).is_err());
-    // A text in double quotes is a name here, never a text that an engine might take it for.
+    // A double-quoted text is always a name here, never a string.
     check(QUOTED, "SELECT \"nothing\" FROM sales", &Denied("SQL005"));
     check(SQLITE, "SELECT [contact] FROM customers", &Denied("SQL006"));
     check(SQLITE, "SELECT `contact` FROM customers", &Denied("SQL006"));
@@ -130,7 +129,8 @@ fn a_row_is_no_value() {
     check(POSTGRES, "SELECT c::text FROM customers c", &Denied("SQL005"));
     check(POSTGRES, "SELECT to_json(c.*) FROM customers c", &Denied("SQL008"));
     check(POSTGRES, "SELECT count(c.*) FROM customers c", &Denied("SQL009"));
-    // An alias that is also the name of a row means the alias, and what runs says so.
+    // An alias that is also the name of a column means the alias, and the rendered text is
+    // explicit.
     check(
         POSTGRES,
         "SELECT id AS c FROM customers c ORDER BY CAST(CAST(c AS text) AS int)",
@@ -170,8 +170,8 @@ fn functional_notation_calls_nothing() {
 #[test]
 fn a_backslash_is_what_the_engine_takes_it_for() {
     let sql = r"SELECT 'a\', ', contact, secret_score FROM customers -- '";
-    // To MySQL the first text goes on after the backslash; to the others it ends there, and two
-    // texts are all there is.
+    // To MySQL the first string continues after the backslash; to the others it ends there, and
+    // there are only two strings.
     check(MYSQL, sql, &Denied("SQL006"));
     for dialect in QUOTED {
         assert!(ask_in(sql, *dialect).unwrap().reads().is_empty());
@@ -221,7 +221,7 @@ fn what_is_deep_or_long_is_refused_before_it_is_followed() {
     ];
     for sql in rows {
         for dialect in Dialect::ALL {
-            // The stack of a worker is no larger than this.
+            // Worker threads have no larger stack than this.
             let began = std::time::Instant::now();
             let sql = sql.clone();
             let small = std::thread::Builder::new().stack_size(1 << 20);
@@ -236,7 +236,7 @@ fn what_is_deep_or_long_is_refused_before_it_is_followed() {
     assert!(ask_in(&chain, Dialect::DataFusion).is_ok());
 }
 
-/// What is not granted is refused in the same words as what does not exist, wherever it stands.
+/// A name that is not granted gives the same error as a name that does not exist, in every clause.
 #[test]
 fn hidden_columns_read_like_missing_ones() {
     let schema = steward_policy::Schema {
@@ -270,8 +270,8 @@ fn hidden_columns_read_like_missing_ones() {
     ] {
         for dialect in Dialect::ALL {
             let hidden = said(&sql.replace("NAME", "hidden"), dialect);
-            // What is admitted names the hidden column of no table: an inner name that is not there
-            // is the outer one.
+            // No admitted text names the hidden column: an inner name that does not exist refers to
+            // the outer one.
             let leads =
                 |text: &String| text.contains("people\".\"hidden") || text.contains("people`.`hidden");
             assert!(!hidden.as_ref().is_ok_and(leads), "{hidden:?}");
@@ -285,8 +285,8 @@ fn hidden_columns_read_like_missing_ones() {
     }
 }
 
-/// In PostgreSQL `customers` and `"Customers"` are two tables. A grant is for the one that it
-/// names, and so is every column.
+/// In PostgreSQL `customers` and `"Customers"` are two tables. Grants and columns apply to the
+/// exact name.
 #[test]
 fn names_that_differ_in_case_are_two_names() {
     let table = |name: &str, path: &[&str], columns: &[&str]| steward_policy::Table {
@@ -315,8 +315,8 @@ fn names_that_differ_in_case_are_two_names() {
         let text = said(sql, granted).unwrap_or_else(|denied| panic!("{sql}: {denied}"));
         assert!(text.contains(place), "{sql}: {text}");
     };
-    // What is not granted reads like what is not there: another spelling that is granted may be
-    // taken, this one never is.
+    // A table that is not granted is treated as missing: a granted table with another spelling may
+    // be used instead, this one never is.
     let never_reads = |sql: &str, granted: &[(&str, &[&str])], name: &str| {
         let said = said(sql, granted);
         assert!(!said.as_ref().is_ok_and(|text| text.contains(name)), "{sql}: {said:?}");
@@ -329,9 +329,9 @@ fn names_that_differ_in_case_are_two_names() {
     reads("SELECT pay FROM customers", &[("customers", &["id", "pay"])], "\"pay\"");
     never_reads("SELECT id FROM \"HR\".staff", &[("hr.staff", &[])], "\"HR\"");
     reads("SELECT id FROM hr.staff", &[("hr.staff", &[])], "\"hr\".\"staff\"");
-    // Two tables go by this spelling in other letters: neither is meant for sure.
+    // Two tables match this spelling in other letter case: the name is ambiguous.
     let both = [("customers", &[][..]), ("Customers", &[])];
     assert!(said("SELECT id FROM \"CUSTOMERS\"", &both).is_err());
-    // A name without a twin is taken in any letters.
+    // A name without a twin matches in any letter case.
     reads("SELECT id FROM \"Orders\"", &[("ORDERS", &[])], "\"public\".\"orders\"");
 }

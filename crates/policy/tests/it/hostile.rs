@@ -1,12 +1,12 @@
-//! Hostile statements, all refused: a table anyone can add to, and every entry of it again in
-//! disguise.
+//! Hostile statements, all of which must be refused, and generated variants of each. Add new ones
+//! to `hostile.txt`.
 
 use crate::{ask, ask_in};
 use steward_domain::{Coded, ErrorClass};
 use steward_policy::Dialect;
 
-/// Code and statement. `SQL001` is a statement that the parser does not know, which is refusal
-/// enough.
+/// Code and statement. `SQL001` is a statement that the parser does not accept, which also counts
+/// as refused.
 const STATEMENTS: &str = include_str!("hostile.txt");
 
 fn rows() -> Vec<(&'static str, &'static str)> {
@@ -18,8 +18,8 @@ fn rows() -> Vec<(&'static str, &'static str)> {
 fn every_hostile_statement_is_refused_with_its_code() {
     let mut wrong = Vec::new();
     for (code, sql) in rows() {
-        // The code may differ between engines, because what one parses the other does not; the
-        // refusal may not. A text in double quotes is a text to MySQL.
+        // The code may differ between engines, because their grammars differ; the refusal may not.
+        // A double-quoted text is a string to MySQL.
         for dialect in Dialect::ALL.into_iter().filter(|d| *d != Dialect::MySql || !sql.contains('"')) {
             if let Ok(admitted) = ask_in(sql, dialect) {
                 wrong.push(format!("{dialect:?}: {sql}\n  admitted as {}", admitted.text()));
@@ -36,7 +36,8 @@ fn every_hostile_statement_is_refused_with_its_code() {
     assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), rows().len(), wrong.join("\n"));
 }
 
-/// Comments, case, white space, stacked statements, subqueries and unions around each of them.
+/// Each of them with comments, changed case, white space, stacked statements, subqueries and
+/// unions.
 #[test]
 fn disguises_do_not_help() {
     let disguises: &[fn(&str) -> String] = &[
@@ -66,7 +67,7 @@ fn disguises_do_not_help() {
     assert!(rows().len() >= 300 && tried >= 3600, "{} statements, {tried} disguises", rows().len());
 }
 
-/// A refusal says what to do, and never names what the caller may not see.
+/// A refusal says what to do, and never names something that the caller may not see.
 #[test]
 fn refusals_teach_and_keep_secrets() {
     for (_, sql) in rows() {

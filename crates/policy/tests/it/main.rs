@@ -1,4 +1,4 @@
-//! Admission from outside: what passes, what does not, and with which code.
+//! Admission from outside: which statements are admitted or refused, and with which code.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -18,8 +18,8 @@ use steward_policy::{
     Access, AdmittedSql, Column, Denied, Dialect, Draft, Limits, Parameters, Schema, Table, admit,
 };
 
-/// Sales with an address in it, customers with a hidden column, and a payroll that nobody here may
-/// see.
+/// Sales with an address in it, customers with a hidden column, and a payroll table that is not
+/// granted.
 pub(crate) fn schema() -> Schema {
     let table = |name: &str, columns: &[&str]| Table {
         name: name.to_owned(),

@@ -1,4 +1,4 @@
-//! Rules for rows: which there are, what of a value is shown, how small a group may be.
+//! Row-level rules: filters, masks and minimum group sizes.
 
 use crate::{access, ask_as};
 use steward_domain::Coded as _;
@@ -20,7 +20,7 @@ fn rows(rule: &str) -> Access {
     ruled("sales", TableRules { rows: Some(rule.to_owned()), ..TableRules::default() })
 }
 
-/// The statement that runs, without quotes of names.
+/// The rendered statement, without the quotes of names.
 fn text(sql: &str, dialect: Dialect, access: &Access) -> String {
     let admitted = ask_as(sql, dialect, access).unwrap_or_else(|denied| panic!("{sql}: {denied}"));
     admitted.text().replace(['"', '`'], "")
@@ -41,7 +41,8 @@ fn every_way_to_a_table_goes_through_its_rows() {
     let access = rows("state = caller.state OR city = 'Oslo'");
     for dialect in ENGINES {
         let literal = match dialect {
-            // A backslash means one thing or another to MySQL, so the text is written as bytes.
+            // The meaning of a backslash in MySQL depends on settings, so the text is written as
+            // bytes.
             Dialect::MySql => "_utf8mb4 X'69742773205c204172697a6f6e61'",
             Dialect::Postgres => "E'it''s \\\\ Arizona'",
             _ => "'it''s \\ Arizona'",
@@ -57,7 +58,7 @@ fn every_way_to_a_table_goes_through_its_rows() {
             assert!(found.contains(&part), "{dialect:?} {sql}:\n{found}\n{part}");
         }
     }
-    // What is not under the rule is read as before.
+    // Tables without a rule are read as before.
     assert!(!text("SELECT name FROM customers", Dialect::Sqlite, &access).contains("WHERE"));
 }
 
@@ -81,11 +82,12 @@ fn a_mask_shows_a_part_and_nothing_else_of_the_column() {
     let access = ruled("customers", TableRules { masks, ..TableRules::default() });
     assert_eq!(
         text("SELECT contact FROM customers WHERE name = 'A'", Dialect::Sqlite, &access),
-        "SELECT customers.contact FROM (SELECT rows.id AS id, substr(CAST(rows.name AS TEXT), 1, 1) AS name, rows.segment AS segment, \
-         substr(CAST(rows.contact AS TEXT), -4) AS contact, rows.state AS state FROM customers AS rows) AS customers \
-         WHERE customers.name = 'A'"
+        "SELECT customers.contact FROM (SELECT rows.id AS id, substr(CAST(rows.name AS TEXT), 1, 1) AS name, \
+            rows.segment AS segment, substr(CAST(rows.contact AS TEXT), -4) AS contact, rows.state AS state \
+            FROM customers AS rows) AS \
+         customers WHERE customers.name = 'A'"
     );
-    // A mask does not grant what was not granted.
+    // A mask does not grant a column that is not granted.
     let masks = [("secret_score".to_owned(), Mask::LastFour)].into();
     let access = ruled("customers", TableRules { masks, ..TableRules::default() });
     assert_eq!(code("SELECT secret_score FROM customers", &access), "SQL005");
@@ -96,7 +98,8 @@ fn of_a_guarded_table_only_large_groups_are_seen() {
     let access = ruled("sales", TableRules { smallest_group: Some(5), ..TableRules::default() });
     for sql in [
         "SELECT count(*) FROM sales",
-        "SELECT state, round(avg(amount), 2) AS mean, count(DISTINCT city) FROM sales WHERE category = 'x' GROUP BY state ORDER BY mean",
+        "SELECT state, round(avg(amount), 2) AS mean, count(DISTINCT city) FROM sales WHERE category = 'x' \
+            GROUP BY state ORDER BY mean",
         "SELECT upper(state), sum(amount) + 1 FROM sales GROUP BY 1 HAVING sum(amount) > 10 ORDER BY 2",
         "SELECT name FROM customers WHERE state IN (SELECT state FROM sales GROUP BY state)",
         "WITH x AS (SELECT state, sum(amount) AS a FROM sales GROUP BY state) SELECT max(a) FROM x",

@@ -25,6 +25,10 @@ pub(super) struct Facts {
     pub windows: bool,
     pub truncates: bool,
     pub tests_null: bool,
+    /// Only rows whose cell is filled.
+    pub tests_present: bool,
+    /// Time between two moments.
+    pub elapsed: bool,
     pub one_of: bool,
     pub nested: usize,
     pub joins: usize,
@@ -134,6 +138,7 @@ impl Facts {
                     Expr::RowNumber { .. } | Expr::Previous { .. } | Expr::RunningSum { .. } => {
                         self.windows = true;
                     }
+                    Expr::Days(..) => self.elapsed = true,
                     Expr::When(condition, _) => self.condition(condition, named),
                     Expr::Choose(condition, ..) => {
                         self.divides = true;
@@ -192,6 +197,12 @@ impl Facts {
             Condition::Any(list) => {
                 self.one_of = true;
                 list.iter().for_each(|inner| self.condition(inner, named));
+            }
+            Condition::Not(inner) if matches!(**inner, Condition::IsNull(_)) => {
+                self.tests_present = true;
+                if let Condition::IsNull(expr) = &**inner {
+                    self.expr(expr, named, &mut columns);
+                }
             }
             Condition::Not(inner) => {
                 self.negates = true;

@@ -45,6 +45,10 @@ pub(super) struct Company<'a> {
     pub result: Option<&'a ResultShape>,
     /// What the other kind of proposer gets, where it was run.
     pub others: Vec<&'a ResultShape>,
+    /// The likelihood of all forms with this result, among those that were run.
+    pub agreeing_forms: f64,
+    /// How many of the other proposals that were run have this result, as a share.
+    pub agreeing_share: f64,
 }
 
 #[derive(Default)]
@@ -283,10 +287,20 @@ impl Judge<'_> {
         let by_statistic = facts.aggregates.contains("percentile")
             && (word.starts_with("percentile")
                 || ordinal.is_ok_and(|n| facts.numbers.iter().any(|known| (known - n).abs() < 1e-9)));
-        let by_time = mark.is_time_word() && facts.truncates;
+        let by_time = mark.is_time_word() && facts.truncates
+            || facts.elapsed && word.split(' ').any(crate::reader::is_duration_word);
+        // "ignore those without one": two words of negation ask for filled cells.
+        let negations = self.marks.iter().filter(|mark| {
+            matches!(mark.operator, Some(Operator::Not | Operator::Missing))
+                || matches!(mark.text.to_lowercase().as_str(), "skip" | "drop")
+        });
+        let by_presence = facts.tests_present
+            && (mark.operator == Some(Operator::Not) || matches!(word.as_str(), "skip" | "drop"))
+            && negations.count() > 1;
         by_value
             || by_statistic
             || by_time
+            || by_presence
             || by_table
             || mark.products.iter().any(product)
             || by_number
@@ -452,6 +466,8 @@ impl Judge<'_> {
                 "empty result",
                 "same result",
                 "other result",
+                "agreeing forms",
+                "agreeing share",
                 "many rows",
                 "very many rows",
                 "one row",
@@ -469,6 +485,8 @@ impl Judge<'_> {
             ("empty result", yes(result.is_empty)),
             ("same result", yes(agree)),
             ("other result", yes(!agree && !company.others.is_empty())),
+            ("agreeing forms", if result.is_empty { 0.0 } else { company.agreeing_forms }),
+            ("agreeing share", if result.is_empty { 0.0 } else { company.agreeing_share }),
             ("many rows", yes(result.rows > 20)),
             ("very many rows", yes(result.rows > 200)),
             ("one row", yes(result.rows == 1)),
@@ -528,7 +546,7 @@ fn explains(operator: Operator, facts: &Facts) -> bool {
         Operator::Growth => facts.windows || facts.truncates || facts.groups > 0,
         Operator::Trend => facts.groups > 0,
         Operator::Running | Operator::Rolling => facts.windows,
-        Operator::Missing => facts.tests_null,
+        Operator::Missing => facts.tests_null || facts.tests_present,
         Operator::Correlation => has(Aggregate::Correlation),
         Operator::Chart(_) | Operator::Pivot | Operator::Whole => true,
         Operator::Distribution | Operator::Instead => false,

@@ -180,7 +180,10 @@ impl<'a> Judge<'a> {
                     .filter(|(other, (rival, _))| *other != at && is_planner(rival) != is_planner(proposal))
                     .map(|(other, (_, facts))| (other, facts))
                     .collect();
+                let (agreeing_forms, agreeing_share) = agreement(proposals, results, at);
                 let company = Company {
+                    agreeing_forms,
+                    agreeing_share,
                     agrees: others.iter().any(|(_, other)| same_meaning(facts, other)),
                     alone: others.is_empty(),
                     result: result(at),
@@ -297,6 +300,26 @@ fn literal_position(literal: &Literal) -> Option<f64> {
 
 fn day(date: NaiveDate) -> f64 {
     f64::from((date - NaiveDate::default()).num_days() as i32)
+}
+
+/// How much stands behind the result of a proposal: the likelihood of the forms that give it, and
+/// the share of the other proposals that do.
+fn agreement(proposals: &[Proposal], results: &[Option<ResultShape>], at: usize) -> (f64, f64) {
+    let Some(mine) = results.get(at).and_then(Option::as_ref) else { return (0.0, 0.0) };
+    let (mut likely, mut all) = (0.0, 0.0);
+    let (mut same, mut others) = (0.0, 0.0);
+    for (other, (proposal, result)) in proposals.iter().zip(results).enumerate() {
+        let Some(result) = result else { continue };
+        let agrees = other == at || mine.agrees_with(result);
+        let weight = proposal.standing.map_or(0.0, |standing| f64::from(standing.probability));
+        all += weight;
+        likely += if agrees { weight } else { 0.0 };
+        if other != at {
+            others += 1.0;
+            same += if agrees { 1.0 } else { 0.0 };
+        }
+    }
+    (if all > 0.0 { likely / all } else { 0.0 }, if others > 0.0 { same / others } else { 0.0 })
 }
 
 /// Whether two queries ask the same of the same columns.

@@ -39,15 +39,19 @@ pub(super) struct Wish {
     anchor: NaiveDate,
 }
 
-const FALLS: &str = "drop drops dropped dropping fall falls fell falling fallen decline declines declined declining decrease \
-    decreases decreased decreasing shrink shrank shrinks dip dipped dips lower less down worse slump slumped plunge plunged loss lost";
-const RISES: &str = "rise rises rose risen rising increase increases increased increasing grow grows grew grown growth growing \
-    jump jumped jumps spike spiked spikes up higher more better surge surged climb climbed gain gained";
+const FALLS: &str = "drop drops dropped dropping fall falls fell falling fallen decline declines declined \
+    declining decrease decreases decreased decreasing shrink shrank shrinks dip dipped dips lower less down \
+    worse slump slumped \
+    plunge plunged loss lost";
+const RISES: &str = "rise rises rose risen rising increase increases increased increasing grow grows grew \
+    grown growth growing jump jumped jumps spike spiked spikes up higher more better surge surged climb \
+    climbed gain gained";
 const CHANGES: &str = "change changes changed differ different difference";
 /// Words around the cue that mean nothing for the rows.
-const IDLE: &str = "why did does do has have had been was were is are go going gone went so much what caused causes cause \
-    explains explain explained behind drove drives drive driving led leads lead to reason reasons for the a an there come how \
-    ? . ! please tell me us";
+const IDLE: &str = "why did does do has have had been was were is are go going gone went so much what caused \
+    causes cause explains explain explained behind drove drives drive driving led leads lead to reason \
+    reasons for the a \
+    an there come how ? . ! please tell me us";
 
 /// The change that a question asks about, and the words that remain.
 pub(super) fn wish(tokens: &[Token], catalogue: &Catalogue, anchor: NaiveDate) -> Option<(Vec<Token>, Wish)> {

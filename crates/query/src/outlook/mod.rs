@@ -119,8 +119,8 @@ fn measures(catalogue: &Catalogue) -> Vec<String> {
 }
 
 /// Words that say nothing on their own.
-const EMPTY: &str = "it this that they them the a an for of in by is was what will be please me us our to and do did you can \
-    could would give show tell make next how why then now";
+const EMPTY: &str = "it this that they them the a an for of in by is was what will be please me us our to \
+    and do did you can could would give show tell make next how why then now";
 
 fn among(list: &str, word: &str) -> bool {
     list.split_whitespace().any(|known| known == word)

@@ -219,7 +219,7 @@ impl Reader<'_> {
         let only_filters = self.sketch.targets.is_empty() && lean == Lean::Instead && !self.found.is_empty();
         self.sketch = merged;
         self.doubt(if only_filters { 0.9 } else { 0.72 });
-        self.reasoning.push("read as a follow-up to the question before".to_owned());
+        self.reasoning.push(super::FOLLOW_UP.to_owned());
     }
 
     pub(super) fn asks_for_all(&self) -> bool {

@@ -172,6 +172,9 @@ pub enum Outcome {
     },
 }
 
+/// The reason of a reading that takes over parts of the question before.
+pub const FOLLOW_UP: &str = "read as a follow-up to the question before";
+
 /// Reads a question.
 #[must_use]
 pub fn read(

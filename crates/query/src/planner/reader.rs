@@ -359,7 +359,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Text whose values start with digits: numbers or dates in local dress.
+/// Text whose values start with digits: numbers or dates in local formats.
 pub(super) fn numbers_as_text(column: &crate::catalogue::Column) -> bool {
     let digits = column
         .values

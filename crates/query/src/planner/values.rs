@@ -232,7 +232,7 @@ impl Reader<'_> {
         }) {
             score += 0.5;
         }
-        // The text as it stands beats the same letters in other dress.
+        // The text as it stands beats the same letters in another spelling.
         if self.mark(at).is_some_and(|mark| mark.text.eq_ignore_ascii_case(&link.text)) {
             score += 0.05;
         }

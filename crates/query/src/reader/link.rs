@@ -170,9 +170,11 @@ impl<'a> Schema<'a> {
 
 /// Words that say in what a number is counted. In a name of several words they say little: "spend"
 /// is all of `spend_usd`.
-const UNITS: &str = "usd eur gbp chf dollar dollars euro euros pound pounds cents mm cm m km mi mile miles kg g gram grams \
-    lb lbs oz l ml litre litres liter liters h hr hrs hour hours min mins minute minutes sec secs second seconds ms day days \
-    c f kwh mwh gwh kw mw w pct percent sqm sqft m2 km2 ha hectare hectares mph kmh kph hpa mb gb t tonnes tons";
+const UNITS: &str = "usd eur gbp chf dollar dollars euro euros pound pounds cents mm cm m km mi mile miles \
+    kg g gram grams lb lbs oz l ml litre litres liter liters h hr hrs hour hours min mins minute minutes sec \
+    secs second \
+    seconds ms day days c f kwh mwh gwh kw mw w pct percent sqm sqft m2 km2 ha hectare hectares mph kmh kph \
+    hpa mb gb t tonnes tons";
 
 fn table_words(table: &Table) -> Vec<(String, f32)> {
     let words = name_words(&table.label);
@@ -651,6 +653,9 @@ fn link_rest(marks: &mut [Mark], tokens: &[Token], schema: &Schema, meaning: &dy
         }
         mark.values = partial_values(token, schema);
         if mark.values.is_empty() {
+            mark.columns = schema.misspelled(&token.word);
+        }
+        if mark.values.is_empty() && mark.columns.is_empty() {
             link_by_meaning(mark, &token.word, schema, meaning);
         }
     }
@@ -683,7 +688,8 @@ fn link_by_meaning(mark: &mut Mark, word: &str, schema: &Schema, meaning: &dyn M
 }
 
 /// Words for money that comes in, and how columns with it are called.
-const MONEY: &str = "revenue sales turnover takings spending spend spent income business earned earn earnings sold paid money cash billed";
+const MONEY: &str = "revenue sales turnover takings spending spend spent income business earned earn \
+    earnings sold paid money cash billed";
 const AMOUNTS: [&str; 5] = ["revenue", "sales", "amount", "total", "subtotal"];
 
 /// Revenue that no column is called after: a total, or a price times a quantity.
@@ -729,7 +735,9 @@ fn link_money(marks: &mut [Mark], tokens: &[Token], schema: &Schema) {
         {
             mark.operator = Some(Operator::Filler);
         }
-        let units = "dollars dollar usd eur euros euro pounds bucks years year-old miles km kilometers kg lbs pounds cents".split(' ');
+        let units = "dollars dollar usd eur euros euro pounds bucks years year-old miles km kilometers kg \
+            lbs pounds cents"
+            .split(' ');
         if mark.is_unknown()
             && previous.number.is_some()
             && units.into_iter().any(|word| word == mark.text.to_lowercase())

@@ -105,7 +105,8 @@ impl Writer<'_> {
             distinct: form.distinct,
             ..Query::default()
         };
-        query.filter = all(form.filters.iter().map(|filter| self.condition(filter)).collect());
+        let conditions = form.filters.iter().map(|filter| self.condition(filter));
+        query.filter = all(conditions.chain(self.named_groups()).collect());
         self.place_rows(&mut query, head);
         if form.measures.is_empty() {
             self.list(&mut query, head);
@@ -275,6 +276,23 @@ impl Writer<'_> {
             Some((OrderKey::Column(place), down)) => vec![(self.column(place), down)],
             Some((OrderKey::Position, _)) | None => self.natural_order(&groups, &measures, timed),
         };
+    }
+
+    /// Rows without the value that makes their group are no extreme of it.
+    fn named_groups(&self) -> Vec<Condition> {
+        let form = self.form;
+        let ranked = form.limit.is_some()
+            && matches!(form.order, Some((OrderKey::Measure(_), _)))
+            && !form.measures.is_empty();
+        let gaps = form.groups.iter().filter_map(|group| match group {
+            Group::Column(place) if ranked => {
+                let column = self.schema.column(*place).filter(|column| column.nulls > 0)?;
+                let asked = form.filters.iter().any(|filter| filter.place() == *place);
+                (!asked && column.nulls < column.seen).then(|| *place)
+            }
+            _ => None,
+        });
+        gaps.map(|place| Condition::Not(Box::new(Condition::IsNull(self.column(place))))).collect()
     }
 
     /// The values of the last group as columns.

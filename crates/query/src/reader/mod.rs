@@ -18,6 +18,7 @@ mod nest;
 mod positions;
 mod rows;
 
+pub(crate) use compose::is_duration_word;
 pub use form::{Baseline, Beside, Filter, Form, Group, Measure, OrderKey, Scalar, Tally, TimeUnit};
 pub use lexicon::DatePart;
 pub(crate) use lexicon::Operator;

@@ -2,6 +2,7 @@
 
 use super::link::{ColumnRef, Schema};
 use crate::roles::Role;
+use steward_text::tokens::{distance, name_words};
 
 impl Schema<'_> {
     /// The columns that name the things of a table.
@@ -57,6 +58,25 @@ impl Schema<'_> {
         let Some(known) = self.table(table) else { return Vec::new() };
         let key = known.columns.iter().position(|column| known.primary_key.contains(&column.name));
         vec![ColumnRef { table, column: key.unwrap_or(0) }]
+    }
+
+    /// Columns with a word in their name that a word of the question is a slip away from: one letter,
+    /// two in long words. Both begin with the same letter.
+    pub(super) fn misspelled(&self, word: &str) -> Vec<(ColumnRef, f32)> {
+        let length = word.chars().count();
+        let most = if length >= 7 { 2 } else { 1 };
+        if length < 4 || !word.chars().all(char::is_alphabetic) || crate::judge::is_light(word) {
+            return Vec::new();
+        }
+        let near = |name: &String| {
+            name.chars().next() == word.chars().next()
+                && name.chars().count() >= 4
+                && distance(word, name, most) <= most
+        };
+        let named = |place: &ColumnRef| {
+            self.column(*place).is_some_and(|column| name_words(&column.label).iter().any(near))
+        };
+        self.places().map(|(place, _)| place).filter(named).take(4).map(|place| (place, 0.6)).collect()
     }
 
     /// Whether a table only ties other tables together: nearly all of its columns refer to them.

@@ -29,7 +29,8 @@ pub fn import(document: &Json) -> Result<Imported, String> {
     } else if has("semantic_models") || has("metrics") {
         found.add_metricflow(document);
     } else {
-        let known = "`semantic_models` or `metrics` (MetricFlow), `cubes` (Cube), `semantic_model` (Open Semantic Interchange)";
+        let known = "`semantic_models` or `metrics` (MetricFlow), `cubes` (Cube), `semantic_model` (Open \
+            Semantic Interchange)";
         return Err(format!("this is no file that is known here: it has none of {known}"));
     }
     Ok(found)

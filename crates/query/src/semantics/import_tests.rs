@@ -24,7 +24,8 @@ fn metricflow() -> Json {
         }],
         "metrics": [
             { "name": "revenue", "type": "simple", "label": "Turnover", "type_params": { "measure": { "name": "order_total" } },
-              "filter": { "where_filters": [{ "where_sql_template": "{{ Dimension('order__returned') }} = 'no'" }] } },
+              "filter": { "where_filters": [{ "where_sql_template": "{{ Dimension('order__returned') }} = \
+                  'no'" }] } },
             { "name": "cost_ratio", "type": "ratio", "type_params": {
                 "numerator": { "name": "order_cost" }, "denominator": { "name": "revenue" } } },
             { "name": "profit", "type": "derived", "type_params": { "expr": "revenue - costs",

@@ -19,7 +19,7 @@ use steward_store::Change;
 
 /// Writes what was asked for. A file that cannot be written leaves the answer standing, in part.
 pub(super) fn write(
-    house: &AppContext,
+    app: &AppContext,
     ask: &Ask,
     answer: &mut Answer,
     bench: &Workbench,
@@ -29,7 +29,7 @@ pub(super) fn write(
     let wants = |what: Deliverable| ask.deliver.is_empty() || named(what);
     let folder = |kind: &str| match &ask.out {
         Some(out) => absolute(out).join(kind),
-        None => absolute(&house.artifacts).join(kind).join(record.task.to_string()),
+        None => absolute(&app.artifacts).join(kind).join(record.task.to_string()),
     };
     let mut files: Vec<(ArtifactKind, PathBuf, Vec<u8>, Json)> = Vec::new();
     let mut unwritten: Vec<(PathBuf, String)> = Vec::new();
@@ -160,13 +160,13 @@ pub fn placed(artifacts: &Path, content_ref: &str) -> PathBuf {
 
 /// Keeps one more file of a task, named and hashed in its journal.
 pub(crate) fn keep(
-    house: &AppContext,
+    app: &AppContext,
     record: &mut Record,
     kind: ArtifactKind,
     name: &str,
     content: &[u8],
 ) -> Result<()> {
-    let path = absolute(&house.artifacts).join(name).join(record.task.to_string()).with_extension("json");
+    let path = absolute(&app.artifacts).join(name).join(record.task.to_string()).with_extension("json");
     // An answer that cannot be kept is still an answer.
     if save(&path, content).is_ok() {
         artifact(record, kind, &path, content, Map::new())?;

@@ -14,6 +14,8 @@ mod talk;
 mod verified;
 mod words;
 
+pub use suggest::first_questions;
+
 pub use answer::{Answer, Clarification, Evidence, SourceUsed, SqlRun};
 pub use verified::VerifiedMark;
 

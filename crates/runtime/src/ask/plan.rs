@@ -77,7 +77,7 @@ pub(super) enum Planned {
 }
 
 pub(super) async fn choose(
-    house: &AppContext,
+    app: &AppContext,
     ask: &Ask,
     talk: &Talk,
     bench: &Workbench,
@@ -101,7 +101,7 @@ pub(super) async fn choose(
     let auto = ask.planner.is_none();
     if (auto || ask.planner == Some(Planner::Verified))
         && talk.earlier.is_none()
-        && let Some(work) = verified::find(house, ask, bench, &visible).await
+        && let Some(work) = verified::find(app, ask, bench, &visible).await
     {
         return Planned::Work(work);
     }
@@ -112,13 +112,13 @@ pub(super) async fn choose(
     // A metric that is named has one definition: nothing else may answer for it.
     if auto
         && talk.earlier.is_none()
-        && let Some(planned) = metric(house, ask, bench, &visible)
+        && let Some(planned) = metric(app, ask, bench, &visible)
     {
         return planned;
     }
     if (auto || ask.planner == Some(Planner::Recipe))
         && talk.earlier.is_none()
-        && let Some((id, kept)) = recipe::find(house, ask, &visible, fingerprint).await
+        && let Some((id, kept)) = recipe::find(app, ask, &visible, fingerprint).await
     {
         let work = match kept {
             recipe::Kept::Reading { reading } => from_reading(*reading, bench, &visible, "recipe"),
@@ -131,17 +131,17 @@ pub(super) async fn choose(
         return Planned::Unanswerable { why, can_answer: Vec::new() };
     }
     // A success will be learned, which needs the encoder: its weights are loaded beside the work.
-    let encoder = house.encoder.clone();
+    let encoder = app.encoder.clone();
     warming.spawn_blocking(move || encoder.warm());
-    let (local, alternatives) = local(house, ask, talk, bench, &visible, everything).await;
+    let (local, alternatives) = local(app, ask, talk, bench, &visible, everything).await;
     let sure = matches!(&local, Planned::Work(work) if work.confidence >= SURE);
     // A model is asked about this question alone. What a follow-up means without the one before is
     // another question.
     let follows_up = talk.earlier.is_some() && matches!(local, Planned::Work(_));
     let wants_model = ask.planner == Some(Planner::Model) || (auto && !sure && !follows_up);
-    if wants_model && let Some(model) = &house.model {
-        let counted = propose_model::CountedModel::new(house, &**model, &ask.user);
-        let proposed = propose_model::propose(house, &counted, ask, bench, &visible, &alternatives).await;
+    if wants_model && let Some(model) = &app.model {
+        let counted = propose_model::CountedModel::new(app, &**model, &ask.user);
+        let proposed = propose_model::propose(app, &counted, ask, bench, &visible, &alternatives).await;
         used.extend(counted.into_used());
         match proposed {
             Ok(proposal) if ask.planner == Some(Planner::Model) => {
@@ -182,16 +182,16 @@ pub(super) async fn choose(
 }
 
 /// A question that names a metric of the home's semantics, compiled from its definition.
-fn metric(house: &AppContext, ask: &Ask, bench: &Workbench, visible: &Catalogue) -> Option<Planned> {
-    let home = house.artifacts.parent()?;
+fn metric(app: &AppContext, ask: &Ask, bench: &Workbench, visible: &Catalogue) -> Option<Planned> {
+    let home = app.artifacts.parent()?;
     let refused = |why: String| Some(Planned::Unanswerable { why, can_answer: Vec::new() });
     let model = match crate::semantics::load_semantics(home) {
         Ok(model) if model.metrics.is_empty() => return None,
         Ok(model) => model,
         Err(error) => return refused(error.to_string()),
     };
-    let today = house.clock.now().to_chrono().date_naive();
-    let meaning = |a: &str, b: &str| house.encoder.similarity(a, b);
+    let today = app.clock.now().to_chrono().date_naive();
+    let meaning = |a: &str, b: &str| app.encoder.similarity(a, b);
     match semantics::read(&ask.question, &model, visible, today, &meaning)? {
         semantics::MetricOutcome::Refused(why) => refused(why),
         semantics::MetricOutcome::Read(reading, metric) => {
@@ -281,15 +281,15 @@ fn is_same(work: &Work, reading: &Reading) -> bool {
 
 /// The built-in planner: written instructions for statistics first, then questions.
 async fn local(
-    house: &AppContext,
+    app: &AppContext,
     ask: &Ask,
     talk: &Talk,
     bench: &Workbench,
     visible: &Catalogue,
     everything: &Catalogue,
 ) -> (Planned, Vec<Alternative>) {
-    let today = house.clock.now().to_chrono().date_naive();
-    let meaning = |a: &str, b: &str| house.encoder.similarity(a, b);
+    let today = app.clock.now().to_chrono().date_naive();
+    let meaning = |a: &str, b: &str| app.encoder.similarity(a, b);
     let follows = talk.earlier.as_ref().is_some_and(|reading| reading.form.is_some());
     if let Some(outlook) = outlook::outlook(&ask.question, visible, today, follows) {
         let earlier = talk.earlier.as_ref();

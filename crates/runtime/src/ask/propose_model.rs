@@ -16,7 +16,7 @@ use std::time::Duration;
 use steward_analysis::catalogue::Catalogue;
 use steward_analysis::frame::Frame;
 use steward_analysis::judge::{JudgedReading, ModelVerdict, ResultShape, weigh_model};
-use steward_analysis::model_planner::{self, ModelPlan};
+use steward_analysis::model_planner::{self, ModelPlan, PlanRequest, WrittenPlan};
 use steward_analysis::planner::Reading;
 use steward_analysis::query::Dialect;
 use steward_analysis::tools::Workbench;
@@ -30,15 +30,15 @@ const ATTEMPTS: usize = 3;
 const TRIAL: Duration = Duration::from_secs(20);
 /// A model whose answers are counted for a person, and that is not asked beyond what they may use.
 pub(super) struct CountedModel<'a> {
-    house: &'a AppContext,
+    app: &'a AppContext,
     model: &'a dyn Model,
     user: &'a UserId,
     used: Mutex<Vec<ModelUsage>>,
 }
 
 impl<'a> CountedModel<'a> {
-    pub(super) fn new(house: &'a AppContext, model: &'a dyn Model, user: &'a UserId) -> Self {
-        Self { house, model, user, used: Mutex::default() }
+    pub(super) fn new(app: &'a AppContext, model: &'a dyn Model, user: &'a UserId) -> Self {
+        Self { app, model, user, used: Mutex::default() }
     }
 
     /// What was used.
@@ -54,7 +54,7 @@ impl Model for CountedModel<'_> {
     }
 
     async fn complete(&self, request: &Request) -> Result<Reply, ModelError> {
-        let AppContext { ledger, store, clock, model_name, .. } = self.house;
+        let AppContext { ledger, store, clock, model_name, .. } = self.app;
         ledger.check(&**store, &**clock, self.user).await?;
         let (tokens, cost) = (self.used.lock().unwrap_or_else(PoisonError::into_inner).iter())
             .fold((0, 0), |(tokens, cost), one| (tokens + one.tokens(), cost + one.cost_micros));
@@ -87,40 +87,50 @@ pub(super) struct ModelProposal {
 /// Asks the model, and again with what was wrong. The readings are not shown to it: that it comes
 /// to the same result as one of them would say little otherwise.
 pub(super) async fn propose(
-    house: &AppContext,
+    app: &AppContext,
     model: &dyn Model,
     ask: &Ask,
     bench: &Workbench,
     visible: &Catalogue,
     readings: &[Alternative],
 ) -> Result<ModelProposal, ModelError> {
-    let today = house.clock.now().to_chrono().date_naive();
-    let samples = house.samples_to_model;
-    let mut feedback: Option<(ModelPlan, String)> = None;
-    let mut last = None;
+    let tables = visible.tables.iter().map(|table| table.name.clone()).collect();
+    let wanted = PlanRequest {
+        question: &ask.question,
+        catalogue: visible,
+        dialect: bench.session.dialect(&tables),
+        samples: app.samples_to_model,
+        today: app.clock.now().to_chrono().date_naive(),
+    };
+    let mut feedback: Option<(WrittenPlan, String)> = None;
     for attempt in 1..=ATTEMPTS {
-        let before = feedback.as_ref().map(|(plan, problem)| (plan, problem.as_str()));
-        let asked = model_planner::plan(model, &ask.question, visible, None, samples, today, before).await;
-        let plan = match (asked, last.take()) {
-            (Ok(plan), _) => plan,
+        let before = feedback.as_ref().map(|(written, problem)| (written, problem.as_str()));
+        let mut written = match (model_planner::plan(model, &wanted, before).await, feedback.take()) {
+            (Ok(written), _) => written,
             // A model that does not answer again leaves what it wrote before.
-            (Err(_), Some(plan)) => return Ok(ModelProposal { plan, verdict: None }),
+            (Err(_), Some((written, _))) => return Ok(ModelProposal { plan: written.plan, verdict: None }),
             (Err(error), None) => return Err(error),
         };
-        match trial(bench, &plan, visible, attempt < ATTEMPTS).await {
+        let mut unknown = Vec::new();
+        for query in &mut written.plan.queries {
+            let spelled = model_planner::spell(&query.sql, visible);
+            query.sql = spelled.sql;
+            unknown.extend(spelled.unknown);
+        }
+        match trial(bench, &written.plan, visible, attempt < ATTEMPTS).await {
             Err(problem) => {
-                feedback = Some((plan.clone(), problem));
-                last = Some(plan);
+                let problem = if unknown.is_empty() { problem } else { unknown.join(". ") };
+                feedback = Some((written, problem));
             }
             Ok(frame) => {
                 let result = ResultShape::of(&frame.rows);
                 let judged = compare(bench, visible, readings, &result).await;
-                return Ok(ModelProposal { plan, verdict: Some(weigh_model(&judged)) });
+                return Ok(ModelProposal { plan: written.plan, verdict: Some(weigh_model(&judged)) });
             }
         }
     }
-    match last {
-        Some(plan) => Ok(ModelProposal { plan, verdict: None }),
+    match feedback {
+        Some((written, _)) => Ok(ModelProposal { plan: written.plan, verdict: None }),
         None => Err(ModelError::NotJson { detail: "the plan has no query".to_owned() }),
     }
 }
@@ -188,8 +198,8 @@ async fn run(bench: &Workbench, sql: &str) -> Result<Option<Frame>, String> {
 }
 
 fn refusal() -> String {
-    "the statement reads something that may not be read. Use only the tables and columns that are listed, by name, and \
-     no star"
+    "the statement reads something that may not be read. Use only the tables and columns that are listed, by \
+        name, and no star"
         .to_owned()
 }
 
@@ -210,7 +220,9 @@ fn safe(error: &str, bench: &Workbench, visible: &Catalogue) -> String {
     let lower = error.to_lowercase();
     let hidden = |name: &&String| !shown.contains(*name) && lower.contains(name.as_str());
     if all.iter().any(|name| hidden(&name)) {
-        return "the statement names something that is not there. Use only the tables and columns that are listed".to_owned();
+        return "the statement names something that is not there. Use only the tables and columns that are \
+            listed"
+            .to_owned();
     }
     error
 }

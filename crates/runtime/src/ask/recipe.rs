@@ -37,14 +37,14 @@ pub(super) enum Kept {
 
 /// A recipe that answers this question, with the question's particulars put in.
 pub(super) async fn find(
-    house: &AppContext,
+    app: &AppContext,
     ask: &Ask,
     visible: &Catalogue,
     fingerprint: &str,
 ) -> Option<(RecipeId, Kept)> {
     let scope = Scope::User(ask.user.clone());
     let schema = Sha256Hex::new(fingerprint).ok()?;
-    let today = house.clock.now().to_chrono().date_naive();
+    let today = app.clock.now().to_chrono().date_naive();
     let fits = |recipe: &Valid<Recipe>| -> Option<(RecipeId, Kept)> {
         let template = recipe.intent_template.as_str();
         let kept =
@@ -62,21 +62,21 @@ pub(super) async fn find(
         Some((recipe.recipe_id, adapted))
     };
     // The recent ones first: that needs no encoder, and is what a person who asks again means.
-    let recent = house.store.recipes(&scope, Page::first(RECENT)).await.ok()?;
+    let recent = app.store.recipes(&scope, Page::first(RECENT)).await.ok()?;
     if recent.is_empty() {
         return None;
     }
     if let Some(found) = recent.iter().filter(|recipe| recipe.schema_fingerprint == schema).find_map(fits) {
         return Some(found);
     }
-    let meaning = house.encoder.embed(&ask.question)?;
-    let nearest = house.store.nearest_recipes(&scope, &schema, &meaning, NEAREST).await.ok()?;
+    let meaning = app.encoder.embed(&ask.question)?;
+    let nearest = app.store.nearest_recipes(&scope, &schema, &meaning, NEAREST).await.ok()?;
     nearest.iter().find_map(|near| fits(&near.item))
 }
 
 /// Keeps what worked, or counts one more success of the recipe that was used.
 pub(super) fn learn(
-    house: &AppContext,
+    app: &AppContext,
     ask: &Ask,
     work: &Work,
     bench: &Workbench,
@@ -119,7 +119,7 @@ pub(super) fn learn(
     };
     // A column whose name cannot stand in braces is no parameter of a template.
     let Ok(template) = Template::new(template) else { return Ok(()) };
-    let Some(embedding) = house.encoder.embed(&ask.question) else { return Ok(()) };
+    let Some(embedding) = app.encoder.embed(&ask.question) else { return Ok(()) };
     let now = record.now();
     let Json::Object(arguments) = json!(kept) else { return Ok(()) };
     let names = node_names(&work.steps)?;

@@ -59,12 +59,17 @@ impl Record {
         };
         let writer = JournalWriter::new(context.store.clone(), opening.user.clone(), id.into(), None);
         let holder = LeaseHolder::this_process(context)?;
-        let mut log =
-            Log { house: context.clone(), pen: Arc::new(writer), task: task.validate()?, sequence: 0, agent };
+        let mut log = Log {
+            app: context.clone(),
+            journal_writer: Arc::new(writer),
+            task: task.validate()?,
+            sequence: 0,
+            agent,
+        };
         let mut personal = Map::new();
         personal.insert("intent".to_owned(), opening.said.into());
         log.open(opening.subject, opening.data, personal, holder)?;
-        log.pen.write().await?;
+        log.journal_writer.write().await?;
         Ok(Self::over(context, log, holder.clone()))
     }
 
@@ -72,7 +77,7 @@ impl Record {
     pub(crate) fn over(context: &super::AppContext, log: Log, holder: LeaseHolder) -> Self {
         let (user, task) = (log.task.user_id.clone(), log.task.id);
         let mut heartbeat = JoinSet::new();
-        let (writer, clock) = (log.pen.clone(), context.clock.clone());
+        let (writer, clock) = (log.journal_writer.clone(), context.clock.clone());
         heartbeat.spawn(async move {
             loop {
                 tokio::time::sleep(holder.lease / 3).await;
@@ -86,7 +91,7 @@ impl Record {
 
     /// What its calls write with.
     pub(crate) fn writer(&self) -> &Arc<JournalWriter> {
-        &self.log.pen
+        &self.log.journal_writer
     }
 
     pub(crate) fn id(&self) -> Result<Uuid> {
@@ -106,17 +111,17 @@ impl Record {
         data: Json,
         personal: Map<String, Json>,
     ) -> Result<()> {
-        self.log.pen.entry(event, actor, data, personal)
+        self.log.journal_writer.entry(event, actor, data, personal)
     }
 
     /// Adds a change of state to the next commit.
     pub(crate) fn change(&self, change: Change) {
-        self.log.pen.note([], [change]);
+        self.log.journal_writer.note([], [change]);
     }
 
     /// Writes everything that waits, in one transaction.
     pub(crate) async fn flush(&self) -> Result<()> {
-        Ok(self.log.pen.flush().await?)
+        Ok(self.log.journal_writer.flush().await?)
     }
 
     /// Takes the request of a question.
@@ -155,6 +160,13 @@ impl Record {
     /// Ends the task and writes everything.
     pub(crate) async fn end(&mut self, outcome: std::result::Result<String, String>) -> Result<()> {
         self.log.close(outcome)?;
+        self.heartbeat.abort_all();
+        self.flush().await
+    }
+
+    /// Ends the task as called off by a person.
+    pub(crate) async fn call_off(&mut self, by: &str) -> Result<()> {
+        self.log.call_off(by)?;
         self.heartbeat.abort_all();
         self.flush().await
     }
@@ -229,7 +241,7 @@ impl Drop for Record {
             return;
         }
         if self.log.close(Err("it was called off before its end".to_owned())).is_ok() {
-            let writer = self.log.pen.clone();
+            let writer = self.log.journal_writer.clone();
             self.heartbeat.spawn(async move {
                 let _or_the_lease_runs_out = writer.flush().await;
             });

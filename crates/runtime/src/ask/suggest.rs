@@ -49,6 +49,62 @@ pub(super) fn next(reading: &Reading, catalogue: &Catalogue) -> Vec<String> {
     questions
 }
 
+/// At most three questions worth asking of data that was not asked yet: over time, by what it is
+/// counted by, and the largest part.
+#[must_use]
+pub fn first_questions(catalogue: &Catalogue) -> Vec<String> {
+    // The table with most to say: one with numbers and things to count them by.
+    let worth = |table: &&Table| {
+        let measured = table.columns.iter().any(|column| is_measure(catalogue, table, column));
+        (measured, !dimensions(table).is_empty(), table.rows.unwrap_or(0))
+    };
+    let Some(table) = catalogue.tables.iter().max_by_key(worth) else { return Vec::new() };
+    let measures = table.columns.iter().filter(|column| is_measure(catalogue, table, column));
+    let summed = |column: &&Column| role(catalogue, table, column) == Role::Measure;
+    // Of several the largest numbers, which are more often money than pieces.
+    let size = |column: &&Column| column.max.json().as_f64().map_or(0, |most| most.abs() as u64);
+    let measure = measures.clone().filter(summed).max_by_key(size).or_else(|| measures.clone().next());
+    let what = measure.map_or_else(
+        || format!("number of {}", table.label.replace('_', " ")),
+        |column| format!("{} {}", if summed(&column) { "total" } else { "average" }, plain(column)),
+    );
+    let mut questions = Vec::new();
+    if table.columns.iter().any(|column| column.kind.is_time()) {
+        questions.push(format!("{} by month as a chart", capital(&what)));
+    }
+    let mut by = dimensions(table);
+    // Few values make a readable chart; columns with two or three say little.
+    by.sort_by_key(|column| (column.distinct < 3, column.distinct > 15));
+    if let Some(first) = by.first() {
+        questions.push(format!("{} by {}", capital(&what), plain(first)));
+    }
+    // A list of the largest says more the more there are.
+    if let Some(other) = by.iter().max_by_key(|column| column.distinct) {
+        questions.push(match measure {
+            Some(_) if other.distinct > 5 => format!("Top 5 {} by {what}", plural(&plain(other))),
+            _ => format!("Number of {} by {}", table.label.replace('_', " "), plain(other)),
+        });
+    }
+    if questions.len() < 3 {
+        questions.push(format!("How many {} are there?", table.label.replace('_', " ")));
+    }
+    questions.truncate(3);
+    questions
+}
+
+/// A noun as several; names of columns are singular as a rule.
+fn plural(noun: &str) -> String {
+    match noun.strip_suffix('y') {
+        Some(stem) if !stem.ends_with(['a', 'e', 'i', 'o', 'u']) => format!("{stem}ies"),
+        _ if noun.ends_with('s') => noun.to_owned(),
+        _ => format!("{noun}s"),
+    }
+}
+
+fn plain(column: &Column) -> String {
+    column.label.replace('_', " ").to_lowercase()
+}
+
 fn filtered(query: &Query) -> bool {
     query.filter.is_some()
 }

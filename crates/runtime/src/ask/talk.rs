@@ -29,20 +29,20 @@ impl Talk {
         Self { id, known: true, is_of_a_turn: true, data: Vec::new(), earlier }
     }
 
-    pub(super) async fn open(house: &AppContext, ask: &Ask) -> Result<Self> {
+    pub(super) async fn open(app: &AppContext, ask: &Ask) -> Result<Self> {
         let Some(id) = ask.conversation else {
-            let id = ConversationId(house.random.uuid_v7(house.clock.now())?);
+            let id = ConversationId(app.random.uuid_v7(app.clock.now())?);
             return Ok(Self::new(id));
         };
-        Self::read(house, ask, id).await
+        Self::read(app, ask, id).await
     }
 
     /// The conversation of a question that is taken up again.
-    pub(super) async fn again(house: &AppContext, ask: &Ask, id: ConversationId) -> Result<Self> {
+    pub(super) async fn again(app: &AppContext, ask: &Ask, id: ConversationId) -> Result<Self> {
         let scope = Scope::User(ask.user.clone());
-        match (ask.conversation, house.store.conversation(&scope, id).await?) {
+        match (ask.conversation, app.store.conversation(&scope, id).await?) {
             (None, None) => Ok(Self::new(id)),
-            _ => Self::read(house, ask, id).await,
+            _ => Self::read(app, ask, id).await,
         }
     }
 
@@ -50,14 +50,14 @@ impl Talk {
         Self { id, known: false, is_of_a_turn: false, data: Vec::new(), earlier: None }
     }
 
-    async fn read(house: &AppContext, ask: &Ask, id: ConversationId) -> Result<Self> {
+    async fn read(app: &AppContext, ask: &Ask, id: ConversationId) -> Result<Self> {
         let scope = Scope::User(ask.user.clone());
-        let found = house.store.conversation(&scope, id).await?;
+        let found = app.store.conversation(&scope, id).await?;
         let open = found.is_some_and(|conversation| conversation.status == ConversationStatus::Active);
         if !open {
             return Err(Error::NoConversation(id.to_string()));
         }
-        let window = house.store.window(&scope, id, WINDOW).await?;
+        let window = app.store.window(&scope, id, WINDOW).await?;
         let spoken: Vec<_> = window.iter().rev().filter(|message| message.role == Role::Agent).collect();
         let data = spoken.iter().find_map(|message| message.metadata.get("data"));
         let data = data.and_then(|data| serde_json::from_value(data.clone()).ok()).unwrap_or_default();
@@ -72,7 +72,7 @@ impl Talk {
     /// Appends the question and the answer, unless the turn does.
     pub(super) async fn close(
         &self,
-        house: &AppContext,
+        app: &AppContext,
         ask: &Ask,
         data: &[String],
         answer: &Answer,
@@ -81,7 +81,7 @@ impl Talk {
         if self.is_of_a_turn {
             return Ok(());
         }
-        let now = house.clock.now();
+        let now = app.clock.now();
         let mut changes = Vec::new();
         if !self.known {
             let conversation = Conversation {

@@ -18,7 +18,7 @@ use steward_store::Change;
 
 /// The executions of one turn.
 pub(super) struct Agents<'a> {
-    house: &'a AppContext,
+    app: &'a AppContext,
     user: UserId,
     conversation: ConversationId,
     began: Timestamp,
@@ -26,14 +26,14 @@ pub(super) struct Agents<'a> {
 }
 
 impl<'a> Agents<'a> {
-    pub(super) fn new(house: &'a AppContext, user: &UserId, conversation: ConversationId) -> Self {
-        Self { house, user: user.clone(), conversation, began: house.clock.now(), runs: Vec::new() }
+    pub(super) fn new(app: &'a AppContext, user: &UserId, conversation: ConversationId) -> Self {
+        Self { app, user: user.clone(), conversation, began: app.clock.now(), runs: Vec::new() }
     }
 
     fn run(&mut self, agent: AgentKind, input: Json, output: Json) -> Result<&mut AgentExecution> {
-        let now = self.house.clock.now().max(self.began);
+        let now = self.app.clock.now().max(self.began);
         self.runs.push(AgentExecution {
-            id: ExecutionId(self.house.random.uuid_v7(now)?),
+            id: ExecutionId(self.app.random.uuid_v7(now)?),
             conversation_id: Some(self.conversation),
             user_id: self.user.clone(),
             agent_type: agent,
@@ -56,7 +56,7 @@ impl<'a> Agents<'a> {
 
     /// What the orchestrator read, and what the conversation agent found the words to stand for.
     pub(super) fn understood(&mut self, turn: &Turn, understood: &Understood, memory: &Memory) -> Result<()> {
-        let at = self.house.clock.now();
+        let at = self.app.clock.now();
         let steps: Vec<ReasoningStep> = understood
             .reasons
             .iter()
@@ -125,7 +125,7 @@ impl<'a> Agents<'a> {
                 matches!(ended.came, StepOutcome::Done | StepOutcome::Confirm(_) | StepOutcome::Ask(_))
             })
             .count();
-        let now = self.house.clock.now().max(self.began);
+        let now = self.app.clock.now().max(self.began);
         let Some(run) = self.runs.first_mut() else { return Ok(()) };
         let place = u32::try_from(run.reasoning_trace.steps.len()).unwrap_or(u32::MAX);
         for (ended, step) in done.ended.iter().zip(place.saturating_add(1)..) {
@@ -151,7 +151,7 @@ impl<'a> Agents<'a> {
     }
 
     fn checked(&mut self, ended: &Ended, check: &find::Checked) -> Result<()> {
-        let at = self.house.clock.now();
+        let at = self.app.clock.now();
         let trace = reasoned(1, "look_up", check.wanted.clone(), check.came.clone(), check.confidence, at)?;
         let input = json!({ "step": what(&ended.step), "target": check.wanted });
         let run = self.run(AgentKind::Validation, input, check.came.clone())?;
@@ -167,7 +167,7 @@ impl<'a> Agents<'a> {
     /// The raw error stays here, in the record; the person read a sentence.
     fn recovered(&mut self, ended: &Ended) -> Result<()> {
         let StepOutcome::Failed { humane, code, raw } = &ended.came else { return Ok(()) };
-        let at = self.house.clock.now();
+        let at = self.app.clock.now();
         let output = json!({ "remedy": format!("{:?}", humane.remedy), "message": humane.message, "next": humane.next });
         let trace = reasoned(1, "humanise", json!(raw), output.clone(), humane.confidence, at)?;
         let input = json!({ "step": what(&ended.step), "code": code, "error": raw });

@@ -1,5 +1,5 @@
 //! One call of a conversation: what is put into it, where each value comes from, and how it goes
-//! through the desk.
+//! through the gateway.
 //!
 //! Invariant: what one server said and another is told is labelled untrusted. Policy decides what
 //! that means.
@@ -69,10 +69,10 @@ impl Work {
     }
 
     pub(super) fn registered(&self, tool: &str) -> Option<Registered> {
-        self.talker.toolbox.registry().get(&tool.parse().ok()?, None)
+        self.chat.toolbox.registry().get(&tool.parse().ok()?, None)
     }
 
-    /// One call through the desk, on the chain of this turn.
+    /// One call through the gateway, on the chain of this turn.
     pub(super) async fn call(
         &self,
         tool: &str,
@@ -80,16 +80,16 @@ impl Work {
         of: Option<(&Step, &[Noticed])>,
         approval: Option<Approval>,
     ) -> Call {
-        let house = self.talker.house();
+        let app = self.chat.app();
         let mut request = Request::new(self.turn.caller.clone(), tool, arguments.clone());
         request.chain = Some(self.task.into());
         request.approval = approval;
         if let Some((step, targets)) = of {
             request.provenance = provenance(self, tool, step, targets, &arguments);
         }
-        request.context = Context::within(self.talker.limits.call.min(self.left().saturating_sub(GRACE)));
-        let at = house.clock.now();
-        let result = self.talker.through_the_desk(&request).await;
+        request.context = Context::within(self.chat.limits.call.min(self.left().saturating_sub(GRACE)));
+        let at = app.clock.now();
+        let result = self.chat.through_the_desk(&request).await;
         Call { tool: tool.to_owned(), arguments, at, result }
     }
 

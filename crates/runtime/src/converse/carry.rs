@@ -34,7 +34,7 @@ const GENERIC: &str = "generic";
 
 /// A turn that is being carried out.
 pub(super) struct Work {
-    pub(super) talker: ChatService,
+    pub(super) chat: ChatService,
     pub(super) reader: Arc<Reader>,
     pub(super) turn: Turn,
     pub(super) memory: Memory,
@@ -136,8 +136,8 @@ impl Done {
 impl Work {
     /// How long the turn may still take.
     pub(super) fn left(&self) -> Duration {
-        let spent = self.talker.house().clock.monotonic().saturating_sub(self.began);
-        self.talker.limits.answer.saturating_sub(spent)
+        let spent = self.chat.app().clock.monotonic().saturating_sub(self.began);
+        self.chat.limits.answer.saturating_sub(spent)
     }
 
     /// All steps, as a plan of the engine: each as soon as what it builds on is there.
@@ -178,7 +178,7 @@ impl Work {
             step.after.iter().find(|place| !matches!(outcome(place), Some(StepOutcome::Done))).copied();
         match broken.and_then(|place| outcome(&place)) {
             Some(StepOutcome::Late) | None => {
-                Ended { took: self.talker.limits.answer, ..bare(step, StepOutcome::Late) }
+                Ended { took: self.chat.limits.answer, ..bare(step, StepOutcome::Late) }
             }
             Some(_) => bare(step, StepOutcome::Skipped(broken.unwrap_or_default())),
         }
@@ -213,7 +213,7 @@ impl Work {
 
     /// One step from its target to its result.
     pub(super) async fn one(&self, step: &Step, given: &BTreeMap<usize, Found>) -> Ended {
-        let began = self.talker.house().clock.monotonic();
+        let began = self.chat.app().clock.monotonic();
         let mut ended = self.try_one(step, given).await;
         // The same question to the other domains that answered before, until one of them knows.
         for other in step.otherwise.iter().filter(|other| other.read_only && step.read_only) {
@@ -227,7 +227,7 @@ impl Work {
                 ended.calls.splice(0..0, calls);
             }
         }
-        ended.took = self.talker.house().clock.monotonic().saturating_sub(began);
+        ended.took = self.chat.app().clock.monotonic().saturating_sub(began);
         ended
     }
 
@@ -303,7 +303,7 @@ impl Work {
         let Some(registered) = self.registered(tool).filter(|_| !step.read_only) else { return false };
         let definition = &registered.definition;
         let Some(server) = &definition.server else { return false };
-        let snapshot = self.talker.toolbox.registry().snapshot();
+        let snapshot = self.chat.toolbox.registry().snapshot();
         let claimed = definition.application_domain.as_str() != GENERIC
             || snapshot.domains.values().any(|field| field.tools.contains(&definition.tool_name));
         let others = snapshot.tools.keys().any(|name| {
@@ -358,7 +358,7 @@ impl Work {
     async fn analyse(&self, step: &Step) -> Ended {
         let mut ended = bare(step, StepOutcome::Done);
         let (data, (tables, rows)) = self.sources(step.domain.as_ref());
-        let rules = self.talker.toolbox.rules();
+        let rules = self.chat.toolbox.rules();
         let ask = Ask {
             question: step.said.clone(),
             data,
@@ -373,7 +373,7 @@ impl Work {
             constraints: rules.constraints,
         };
         let answered =
-            self.talker.house().answer_within(&ask, self.memory.reading.clone(), self.memory.id, self.task);
+            self.chat.app().answer_within(&ask, self.memory.reading.clone(), self.memory.id, self.task);
         match tokio::time::timeout(self.left().saturating_sub(GRACE), answered).await {
             Ok(Ok(answer)) if answer.response.status == ResponseStatus::Failed => {
                 ended.came = unanswered(&answer);
@@ -395,7 +395,7 @@ impl Work {
     /// The data of a domain with the tables of it that are granted; what somebody brought along is
     /// all theirs.
     fn sources(&self, domain: Option<&DomainName>) -> (Vec<String>, TableGrants) {
-        let snapshot = self.talker.toolbox.registry().snapshot();
+        let snapshot = self.chat.toolbox.registry().snapshot();
         let caller = &self.turn.caller;
         let named = domain
             .filter(|domain| caller.asks(domain.as_str()))

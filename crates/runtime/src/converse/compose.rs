@@ -1,19 +1,21 @@
 //! The answer in one voice: what was found, from where, what is missing and why, and what to ask
 //! next.
 
+use super::Carried;
 use super::call::Call;
 use super::carry::{Done, Ended, StepOutcome, Work, what};
 use super::confirm;
 use super::reply::{Asked, Missing, Offered, Outcome, Reply, Shown, StepDone};
 use serde_json::Value as Json;
 use std::time::Duration;
+use steward_analysis::planner::FOLLOW_UP;
 use steward_domain::{
     AgentResponse, Attempt, CallId, CallStatus, Certainty, Check as _, Domain, DomainName,
     DomainRoutingDecision, Label, Question, ToolCall, ToolName,
 };
 use steward_language::answer::{Table, conflicts};
 use steward_language::skill::{Answered, suggest};
-use steward_language::understand::{self, Kind, Understood};
+use steward_language::understand::{self, FOLLOWS, Kind, Understood};
 
 /// From here on an answer is given with high confidence.
 const SURE: f64 = 0.75;
@@ -42,7 +44,7 @@ pub(super) fn reply(work: &Work, understood: &Understood, done: &Done) -> Reply 
     if answer.trim().is_empty() {
         "Done.".clone_into(&mut answer);
     }
-    let elapsed = work.talker.house().clock.monotonic().saturating_sub(work.began);
+    let elapsed = work.chat.app().clock.monotonic().saturating_sub(work.began);
     let partial = matches!(outcome, Outcome::Partial | Outcome::Failed) || !missing.is_empty();
     let sources = sources(work, done);
     let answered = matches!(outcome, Outcome::Answered | Outcome::Partial);
@@ -72,12 +74,31 @@ pub(super) fn reply(work: &Work, understood: &Understood, done: &Done) -> Reply 
         conflicts,
         routing: routing(work, understood),
         reasons: understood.reasons.clone(),
+        carried: carried(work, understood, done),
         decisions: Vec::new(),
         waiting: done.waiting.clone(),
         model: None,
+        client_calls: Vec::new(),
+        client_text: None,
+        cut_off: false,
         unverified: Vec::new(),
         analyses: done.ended.iter().filter_map(|ended| ended.analysis.as_deref().cloned()).collect(),
     }
+}
+
+/// What an analysis took over from earlier turns.
+fn carried(work: &Work, understood: &Understood, done: &Done) -> Vec<Carried> {
+    let analyses = || done.ended.iter().filter_map(|ended| ended.analysis.as_deref());
+    let mut carried = Vec::new();
+    if work.turn.data.is_empty() && !work.data.is_empty() && analyses().next().is_some() {
+        carried.push(Carried::Data);
+    }
+    let reads_on = understood.reasons.iter().any(|reason| reason == FOLLOWS);
+    let plans_on = || analyses().any(|answer| answer.reasoning.iter().any(|reason| reason == FOLLOW_UP));
+    if analyses().next().is_some() && (reads_on || plans_on()) {
+        carried.push(Carried::Question);
+    }
+    carried
 }
 
 fn outcome(understood: &Understood, done: &Done) -> Outcome {
@@ -152,7 +173,7 @@ fn words(work: &Work, understood: &Understood, done: &Done, outcome: Outcome) ->
             }
             StepOutcome::Late => lines.push(format!(
                 "{prefix}There was no answer within {} s. Ask for it alone, or try again in a moment.",
-                work.talker.limits.answer.as_secs()
+                work.chat.limits.answer.as_secs()
             )),
             // It is done once the decision is there.
             StepOutcome::Skipped(before) if decides(&done.ended, *before) => {}
@@ -275,7 +296,7 @@ fn help(work: &Work) -> Vec<String> {
 
 /// The domains that this caller may ask.
 fn fields(work: &Work) -> Vec<Domain> {
-    let snapshot = work.talker.toolbox.registry().snapshot();
+    let snapshot = work.chat.toolbox.registry().snapshot();
     let known: std::collections::BTreeSet<DomainName> =
         work.reader.domains().map(|topic| topic.name.clone()).collect();
     let mut found: Vec<Domain> = Vec::new();
@@ -350,7 +371,7 @@ fn lacking(ended: &Ended, all: &[Ended], work: &Work) -> Option<Missing> {
         }),
         StepOutcome::Late => Some(Missing {
             part,
-            reason: format!("It did not answer within {} s.", work.talker.limits.answer.as_secs()),
+            reason: format!("It did not answer within {} s.", work.chat.limits.answer.as_secs()),
             next: "Ask for it alone, or try again in a moment.".to_owned(),
             code: Some("TOL008"),
         }),

@@ -201,13 +201,13 @@ impl Work {
             ended.came = StepOutcome::Confirm(self.exact(&exact.step, &exact.tool, calls, &exact.targets));
             return ended;
         };
-        let began = self.talker.house().clock.monotonic();
+        let began = self.chat.app().clock.monotonic();
         let gate = Some(Gate { task: confirming.task, number });
         let approval = Some(Approval { digest, by, gate });
         let of = Some((&exact.step, exact.targets.as_slice()));
         let call = self.call(&exact.tool, exact.arguments.clone(), of, approval).await;
         ended.came = self.learn(&exact.step, call, &mut ended);
-        ended.took = self.talker.house().clock.monotonic().saturating_sub(began);
+        ended.took = self.chat.app().clock.monotonic().saturating_sub(began);
         ended
     }
 
@@ -257,7 +257,7 @@ impl Work {
             request.default_provenance = Provenance::User;
             let reason = format!("{} asks to {} in a conversation", caller.user, call.what);
             let needed = ApprovalRequest { tool: call.tool.parse()?, digest: call.digest.parse()?, reason };
-            let waiting = self.talker.toolbox.approvals().wait(&request, &needed).await?;
+            let waiting = self.chat.toolbox.approvals().wait(&request, &needed).await?;
             done.waiting.push(waiting.task);
         }
         if !theirs.is_empty() {

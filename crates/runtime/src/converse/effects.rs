@@ -79,7 +79,7 @@ impl TurnEffects {
             };
             let tool = tool_of(step)?;
             let safety = if step.read_only { Idempotency::ReadOnly } else { Idempotency::None };
-            let timeout = work.talker.limits.answer.as_secs().max(1);
+            let timeout = work.chat.limits.answer.as_secs().max(1);
             let spec = ToolSpec {
                 name: tool.clone(),
                 server: None,
@@ -101,13 +101,13 @@ impl TurnEffects {
                 arguments: JsonObject::new(),
             });
         }
-        let house = work.talker.house();
+        let app = work.chat.app();
         let plan = Plan {
-            plan_id: PlanId(house.random.uuid_v7(house.clock.now())?),
+            plan_id: PlanId(app.random.uuid_v7(app.clock.now())?),
             request_id: work.task,
             subtasks,
             total_estimated_seconds: Seconds::default(),
-            created_at: house.clock.now(),
+            created_at: app.clock.now(),
             reasoning: String::new(),
             status: PlanStatus::Executing,
         };
@@ -119,7 +119,13 @@ impl TurnEffects {
             on_unknown: OnUnknown::Fail,
             ..Settings::default()
         };
-        let definition = Definition { root: Root::Plan(plan), agents: BTreeMap::new(), tools, settings };
+        let definition = Definition {
+            root: Root::Plan(plan),
+            agents: BTreeMap::new(),
+            tools,
+            workflows: BTreeMap::new(),
+            settings,
+        };
         Program::from_definition(definition).map_err(|problems| Error::Program(problems.to_string()))
     }
 }
@@ -142,7 +148,7 @@ impl EffectHandler for TurnEffects {
         let inner = self.0.clone();
         Box::pin(async move {
             let outcome = inner.carry_out(&node).await;
-            let at = inner.work.talker.house().clock.now();
+            let at = inner.work.chat.app().clock.now();
             EffectOutcome::Happened(Event::ToolEnded { effect: id, outcome, at })
         })
     }
@@ -165,7 +171,7 @@ impl Inner {
         };
         let ended = tokio::time::timeout(self.work.left(), self.step(one)).await;
         let ended = ended.unwrap_or_else(|_| Ended {
-            took: self.work.talker.limits.answer,
+            took: self.work.chat.limits.answer,
             ..bare(one.step(), StepOutcome::Late)
         });
         let outcome = outcome(&ended);

@@ -107,7 +107,8 @@ async fn erase(store: &dyn Store, own: &Scope, user: &UserId, task: TaskId, by: 
     if kept.is_empty() && rows.is_empty() {
         return Ok(());
     }
-    let data = json!({ "erased": kept.iter().map(|one| one.id.to_string()).collect::<Vec<_>>(), "why": "its conversation was deleted" });
+    let data = json!({ "erased": kept.iter().map(|one| one.id.to_string()).collect::<Vec<_>>(), "why": "its \
+        conversation was deleted" });
     let entry = Draft::new(EventType::PayloadErased, Label::new(by.door)?, object(data));
     let (commit, at) = (Commit::new(user.clone(), task).entry(entry), by.at);
     let mut commit =

@@ -5,7 +5,7 @@
 //! time and for a short while, and the words are read again with what they gave.
 //!
 //! Invariants
-//! - Only tools that change nothing are called, through the desk like every call: with the caller's
+//! - Only tools that change nothing are called, through the gateway like every call: with the caller's
 //!   grants, limits and journal.
 //! - What they give is data. It says which words are names; it never becomes a wish.
 //! - It is read anew for each message. What does not come in time is done without.
@@ -88,7 +88,7 @@ impl ChatService {
         domains: &[DomainName],
         task: TaskId,
     ) -> bool {
-        let spent = self.house().clock.monotonic().saturating_sub(opened.began);
+        let spent = self.app().clock.monotonic().saturating_sub(opened.began);
         let time = (self.limits.answer.saturating_sub(spent) / 4).min(LONGEST);
         let lookups: Vec<Lookup> =
             domains.iter().flat_map(|domain| opened.reader.survey(domain)).take(MOST).collect();
@@ -97,7 +97,7 @@ impl ChatService {
                 Request::new(opened.turn.caller.clone(), &lookup.tool, lookup.arguments.clone());
             request.chain = Some(task.into());
             request.context = Context::within(time);
-            let at = self.house().clock.now();
+            let at = self.app().clock.now();
             let result = self.through_the_desk(&request).await;
             let call = Call { tool: lookup.tool.clone(), arguments: lookup.arguments.clone(), at, result };
             (lookup, call)

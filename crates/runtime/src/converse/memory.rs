@@ -7,14 +7,14 @@ use super::confirm::Confirming;
 use super::decisions::DECIDED;
 use super::model_turn::ModelMemory;
 use super::reply::{Asked, Offered};
-use super::{Opened, OptionChoice, Reply, Turn};
+use super::{Carried, EndedBy, Ending, Opened, OptionChoice, Reply, Turn};
 use crate::ask::{AppContext, Reading, Record};
 use crate::error::{Error, Result};
 use serde_json::{Map, Value as Json, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use steward_domain::{
     Check as _, Conversation, ConversationEntity, ConversationId, ConversationStatus, DomainName, EntityId,
-    EntityName, EntityRef, EntityType, IntentKind, Message, Role, TaskId, Timestamp, Valid,
+    EntityName, EntityRef, EntityType, IntentKind, Message, Role, TaskId, Timestamp, UserId, Valid,
 };
 use steward_language::skill::Recent;
 use steward_language::understand::{
@@ -65,9 +65,9 @@ pub(super) struct Memory {
 }
 
 impl Memory {
-    pub(super) async fn open(house: &AppContext, turn: &Turn) -> Result<Self> {
+    pub(super) async fn open(app: &AppContext, turn: &Turn) -> Result<Self> {
         let mut memory = Self {
-            id: ConversationId(house.random.uuid_v7(house.clock.now())?),
+            id: ConversationId(app.random.uuid_v7(app.clock.now())?),
             known: false,
             recent: Vec::new(),
             lists: Vec::new(),
@@ -85,11 +85,11 @@ impl Memory {
         let Some(id) = turn.conversation else { return Ok(memory) };
         (memory.id, memory.known) = (id, true);
         let scope = Scope::User(turn.caller.user.clone());
-        let found = house.store.conversation(&scope, id).await?;
+        let found = app.store.conversation(&scope, id).await?;
         if !found.is_some_and(|conversation| conversation.status == ConversationStatus::Active) {
             return Err(Error::NoConversation(id.to_string()));
         }
-        let window = house.store.window(&scope, id, WINDOW).await?;
+        let window = app.store.window(&scope, id, WINDOW).await?;
         // What tells a decision of somebody else is no answer to what was said.
         let answers = |message: &&Valid<Message>| {
             message.role == Role::Agent && !message.metadata.contains_key(DECIDED)
@@ -117,7 +117,7 @@ impl Memory {
                 .threads
                 .extend(read::<BTreeMap<String, String>>(&message.metadata, "threads").unwrap_or_default());
         }
-        let known = house.store.entities(&scope, id, EntitySearch::Recent, ENTITIES).await?;
+        let known = app.store.entities(&scope, id, EntitySearch::Recent, ENTITIES).await?;
         for entity in &known {
             let text = |name: &str| entity.metadata.get(name).and_then(Json::as_str);
             let id = text("id").unwrap_or(entity.entity_id.as_str()).to_owned();
@@ -130,17 +130,27 @@ impl Memory {
         Ok(memory)
     }
 
+    /// Leaves out some of what earlier turns left behind.
+    pub(super) fn forget(&mut self, without: &BTreeSet<Carried>) {
+        if without.contains(&Carried::Data) {
+            self.data.clear();
+        }
+        if without.contains(&Carried::Question) {
+            (self.reading, self.before) = (None, Vec::new());
+        }
+    }
+
     /// The conversation itself, when it is new: what is written of it needs it to be there.
     pub(super) fn begin(
         &self,
-        house: &AppContext,
+        app: &AppContext,
         turn: &Turn,
         understood: &Understood,
     ) -> Result<Option<Change>> {
         if self.known {
             return Ok(None);
         }
-        let now = house.clock.now();
+        let now = app.clock.now();
         let conversation = Conversation {
             id: self.id,
             user_id: turn.caller.user.clone(),
@@ -153,10 +163,20 @@ impl Memory {
         Ok(Some(Change::PutConversation(conversation.validate()?)))
     }
 
+    /// A first message that was called off leaves no conversation behind.
+    pub(super) async fn leave(&self, app: &AppContext, user: &UserId) -> Result<()> {
+        let scope = Scope::User(user.clone());
+        if self.known || app.store.conversation(&scope, self.id).await?.is_none() {
+            return Ok(());
+        }
+        let by = EndedBy { user, door: "runtime", at: app.clock.now() };
+        super::end(&*app.store, &app.artifacts, &scope, self.id, Ending::Deleted, by).await
+    }
+
     /// Appends what was said and what was answered, with what the next turn needs to know.
     pub(super) async fn close(
         &self,
-        house: &AppContext,
+        app: &AppContext,
         opened: &Opened,
         understood: &Understood,
         done: &Done,
@@ -164,10 +184,8 @@ impl Memory {
         record: &Record,
     ) -> Result<()> {
         let Opened { turn, world, .. } = opened;
-        let now = house.clock.now();
-        let data = if turn.data.is_empty() { &self.data } else { &turn.data };
-        let data: Vec<String> =
-            data.iter().map(|named| steward_analysis::source::without_password(named)).collect();
+        let now = app.clock.now();
+        let data = shown_paths(if turn.data.is_empty() { &self.data } else { &turn.data });
         let question = done.question.clone().or_else(|| {
             let question = understood.question.clone()?;
             Some(Pending { understood: understood.clone(), question })
@@ -176,6 +194,7 @@ impl Memory {
         let metadata = json!({
             "request_id": record.task, "outcome": reply.outcome, "confidence": reply.response.confidence,
             "pending": question, "confirming": done.confirming, "steps": steps, "data": data,
+            "attached": shown_paths(&turn.data),
             "reading": done.reading.as_ref().or(self.reading.as_ref()), "threads": done.threads,
             "shown": self.lists_after(done, understood, now), "removed": self.removed_after(done, now),
             "question": reply.question, "suggestions": reply.response.suggestions, "sources": reply.response.sources,
@@ -302,6 +321,11 @@ struct Spoken<'a> {
     removed: bool,
     domain: Option<&'a DomainName>,
     server: Option<&'a str>,
+}
+
+/// Names of data without passwords.
+fn shown_paths(data: &[String]) -> Vec<String> {
+    data.iter().map(|named| steward_analysis::source::without_password(named)).collect()
 }
 
 fn read<T: serde::de::DeserializeOwned>(metadata: &Map<String, Json>, name: &str) -> Option<T> {

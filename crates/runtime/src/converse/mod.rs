@@ -12,15 +12,17 @@
 //! - When the time is up the answer is given from what arrived, and says what is missing and why.
 //!
 //! It does not read language itself (`language::understand` does) and does not call tools past the
-//! desk.
+//! gateway.
 
 mod agents;
 mod call;
 mod carry;
+mod client_turn;
 mod compose;
 mod confirm;
 mod decisions;
 mod digest;
+mod edit;
 mod effects;
 mod ending;
 mod find;
@@ -33,8 +35,11 @@ pub(crate) use plan_first::signature_of;
 mod readers;
 mod reply;
 mod run_progress;
+pub(crate) use run_progress::RunProgress;
 
 pub use crate::progress::ProgressEvent;
+pub use client_turn::ClientTurn;
+pub use edit::{LONGEST_TITLE, rename, restore, title_of};
 pub use ending::{EndedBy, Ending, end};
 pub use model_turn::{ChatModel, ModelLimits};
 pub use reply::{Asked, Missing, ModelUsed, Offered, Outcome, Reply, Shown, StepDone, Strategy};
@@ -50,7 +55,7 @@ use effects::TurnStep;
 use memory::Memory;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use steward_domain::{ArtifactKind, ConversationId, EventType, ServerName, TaskId};
@@ -90,6 +95,16 @@ pub struct Turn {
     pub choice: Option<OptionChoice>,
 }
 
+/// What a turn may take over from earlier ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Carried {
+    /// The data that was asked before.
+    Data,
+    /// How the question before was read.
+    Question,
+}
+
 /// An option that was chosen by its place: a button that was pressed, or a number in a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OptionChoice {
@@ -119,6 +134,8 @@ struct Opened {
     absent: Vec<String>,
     /// When it came, on the monotonic clock.
     began: Duration,
+    /// What a client of a model protocol asks for beside its words.
+    client: Option<Arc<ClientTurn>>,
 }
 
 /// Holds conversations. One for each process; its copies are the same one.
@@ -129,6 +146,8 @@ pub struct ChatService {
     readers: Arc<readers::Readers>,
     /// The model of conversations, when there is one.
     model: Option<ChatModel>,
+    /// What of earlier turns does not count.
+    without: BTreeSet<Carried>,
     /// The turn that each conversation is at: whoever holds the lock speaks.
     turns: Arc<Mutex<HashMap<ConversationId, Arc<tokio::sync::Mutex<()>>>>>,
 }
@@ -142,7 +161,14 @@ impl ChatService {
     /// Over a toolbox.
     #[must_use]
     pub fn new(toolbox: Arc<Toolbox>, limits: Limits) -> Self {
-        Self { toolbox, limits, readers: Arc::default(), model: None, turns: Arc::default() }
+        Self {
+            toolbox,
+            limits,
+            readers: Arc::default(),
+            model: None,
+            without: BTreeSet::new(),
+            turns: Arc::default(),
+        }
     }
 
     /// With a model for what the reader is not sure of.
@@ -152,14 +178,20 @@ impl ChatService {
         self
     }
 
+    /// The same conversations, read without some of what earlier turns left behind.
+    #[must_use]
+    pub fn without(&self, without: BTreeSet<Carried>) -> Self {
+        Self { without, ..self.clone() }
+    }
+
     /// What it works with.
     #[must_use]
     pub fn toolbox(&self) -> &Arc<Toolbox> {
         &self.toolbox
     }
 
-    fn house(&self) -> &AppContext {
-        self.toolbox.house()
+    fn app(&self) -> &AppContext {
+        self.toolbox.app()
     }
 
     /// What is known about what can be asked, for this caller. Servers that were never looked at
@@ -206,19 +238,19 @@ impl ChatService {
     /// written down.
     pub async fn understand(&self, turn: &Turn) -> Result<Understood> {
         let opened = self.open(turn, &|_| {}).await?;
-        understand(&opened, self.house()).await
+        understand(&opened, self.app()).await
     }
 
     /// Whether what a message acts on exists: each target is looked up by tools that change
     /// nothing, and nothing else is called.
     pub async fn validate(&self, turn: &Turn) -> Result<serde_json::Value> {
         let mut opened = self.open(turn, &|_| {}).await?;
-        let mut understood = understand(&opened, self.house()).await?;
+        let mut understood = understand(&opened, self.app()).await?;
         let subject = json!({ "check": true });
         let mut record = self.open_record(&opened, "validation", subject).await?;
         let near = look::domains(&opened, &understood);
         if look::worth(&opened, &understood) && self.look_around(&mut opened, &near, record.task).await {
-            understood = understand(&opened, self.house()).await?;
+            understood = understand(&opened, self.app()).await?;
         }
         let work = self.work(&opened, &understood, record.task);
         let mut checks = Vec::new();
@@ -246,6 +278,16 @@ impl ChatService {
 
     /// The same, unless it is called off on the way: what was begun then ends with that reason.
     pub async fn say_until(&self, turn: &Turn, watch: Watch<'_>, stop: &CancellationToken) -> Result<Reply> {
+        self.say_for(turn, None, watch, stop).await
+    }
+
+    async fn say_for(
+        &self,
+        turn: &Turn,
+        client: Option<Arc<ClientTurn>>,
+        watch: Watch<'_>,
+        stop: &CancellationToken,
+    ) -> Result<Reply> {
         let lock = turn.conversation.map(|id| self.turn_of(id));
         let _mine = match &lock {
             Some(lock) => Some(lock.lock().await),
@@ -255,16 +297,17 @@ impl ChatService {
             Some(id) => self.tell_decided(&turn.caller.user, id).await?,
             None => Vec::new(),
         };
-        let reply = Box::pin(self.take(turn, watch, stop)).await;
+        let reply = Box::pin(self.take(turn, client, watch, stop)).await;
         self.forget_turn(turn.conversation);
         Ok(Reply { decisions, ..reply? })
     }
 
     /// Everything that a message is read with.
     async fn open(&self, turn: &Turn, watch: Watch<'_>) -> Result<Opened> {
-        let began = self.house().clock.monotonic();
+        let began = self.app().clock.monotonic();
         let mut turn = turn.clone();
-        let memory = Memory::open(self.house(), &turn).await?;
+        let mut memory = Memory::open(self.app(), &turn).await?;
+        memory.forget(&self.without);
         if let Some(choice) = turn.choice {
             memory.option(choice)?.say.clone_into(&mut turn.said);
         }
@@ -272,7 +315,17 @@ impl ChatService {
         let data = if turn.data.is_empty() { memory.data.clone() } else { turn.data.clone() };
         let absent = self.wait_for_servers(&turn.caller, watch).await;
         let reader = self.readers.get(&self.toolbox, &turn.caller, &data).await?;
-        Ok(Opened { turn, memory, data, reader, world: Arc::default(), looked: Vec::new(), absent, began })
+        Ok(Opened {
+            turn,
+            memory,
+            data,
+            reader,
+            world: Arc::default(),
+            looked: Vec::new(),
+            absent,
+            began,
+            client: None,
+        })
     }
 
     /// Opens the task of a message. Its calls write with the same writer.
@@ -285,26 +338,38 @@ impl ChatService {
             subject,
             data: json!({ "from": "conversation" }),
         };
-        let record = Record::open(self.house(), opening).await?;
-        self.toolbox.pens().put(record.writer());
+        let record = Record::open(self.app(), opening).await?;
+        self.toolbox.journal_writers().put(record.writer());
         Ok(record)
     }
 
     fn work(&self, opened: &Opened, understood: &Understood, task: TaskId) -> carry::Work {
-        let Opened { turn, memory, data, reader, world, looked, absent, began } = opened.clone();
-        let (talker, steps) = (self.clone(), understood.steps.clone());
-        carry::Work { talker, reader, turn, memory, world, looked, absent, data, steps, task, began }
+        let Opened { turn, memory, data, reader, world, looked, absent, began, .. } = opened.clone();
+        let (chat, steps) = (self.clone(), understood.steps.clone());
+        carry::Work { chat, reader, turn, memory, world, looked, absent, data, steps, task, began }
     }
 
-    async fn take(&self, turn: &Turn, watch: Watch<'_>, stop: &CancellationToken) -> Result<Reply> {
-        let house = self.house();
+    async fn take(
+        &self,
+        turn: &Turn,
+        client: Option<Arc<ClientTurn>>,
+        watch: Watch<'_>,
+        stop: &CancellationToken,
+    ) -> Result<Reply> {
+        let app = self.app();
         let mut opened = self.open(turn, watch).await?;
+        opened.client = client;
         let subject = turn_subject(&opened.turn.said, opened.memory.id);
         let mut record = self.open_record(&opened, "orchestrator", subject).await?;
         watch(ProgressEvent::Started(record.task));
         let told = Box::pin(self.tell(&mut opened, &mut record, watch, stop)).await;
         let (reply, understood, done) = match told {
             Ok(told) => told,
+            Err(Error::CalledOff) => {
+                record.call_off(turn.caller.user.as_str()).await?;
+                opened.memory.leave(app, &turn.caller.user).await?;
+                return Err(Error::CalledOff);
+            }
             Err(error) => {
                 // Whatever fails, the task ends with its reason.
                 record.end(Err(error.to_string())).await?;
@@ -317,7 +382,7 @@ impl ChatService {
         };
         // First the answer, then the end of the task: a process that dies between the two leaves a
         // turn that was answered, and the next process ends its task.
-        opened.memory.close(house, &opened, &understood, &done, &reply, &record).await?;
+        opened.memory.close(app, &opened, &understood, &done, &reply, &record).await?;
         crash::here(CrashPoint::AfterAnswerBeforeEnd);
         record.end(outcome).await?;
         Ok(reply)
@@ -361,16 +426,19 @@ impl ChatService {
         watch: Watch<'_>,
         stop: &CancellationToken,
     ) -> Result<(Reply, Understood, carry::Done)> {
-        let house = self.house();
+        let app = self.app();
         if let Some(told) = Box::pin(self.decide_paused(opened, record, watch, stop)).await? {
             return Ok(told);
+        }
+        if let Some(client) = opened.client.clone() {
+            return Box::pin(self.client_turn(opened, &client, record, watch, stop)).await;
         }
         let understood = self.read(opened, record, stop).await?;
         let opened = &*opened;
         let Opened { turn, memory, .. } = opened;
-        let mut agents = Agents::new(house, &turn.caller.user, memory.id);
+        let mut agents = Agents::new(app, &turn.caller.user, memory.id);
         agents.understood(turn, &understood, memory)?;
-        if let Some(new) = memory.begin(house, turn, &understood)? {
+        if let Some(new) = memory.begin(app, turn, &understood)? {
             record.change(new);
         }
         // Nothing leaves this process before what led to it is on disk.
@@ -405,7 +473,7 @@ impl ChatService {
         )?;
         let document =
             serde_json::to_vec(&Redactor::shared().redact_secrets_in(reply.json())).unwrap_or_default();
-        keep_artifact(house, record, ArtifactKind::Summary, "replies", &document)?;
+        keep_artifact(app, record, ArtifactKind::Summary, "replies", &document)?;
         for change in agents.into_changes()? {
             record.change(change);
         }
@@ -480,7 +548,7 @@ async fn act(
 }
 
 /// The encoder takes milliseconds of one core, so it does not stand in the way of others.
-async fn understand(opened: &Opened, house: &AppContext) -> Result<Understood> {
+async fn understand(opened: &Opened, app: &AppContext) -> Result<Understood> {
     let (reader, memory) = (opened.reader.clone(), opened.memory.clone());
     // A button over a decision needs no reading: its label would read as a new request.
     let decides = memory.confirming.is_some() && memory.pending.is_none();
@@ -492,7 +560,7 @@ async fn understand(opened: &Opened, house: &AppContext) -> Result<Understood> {
     let world = opened.world.clone();
     // A question of analysis is answered by its words; what it offers is no option of ours.
     let choice = opened.turn.choice.map(|choice| choice.option).filter(|_| memory.pending.is_some());
-    let today = house.clock.now().to_chrono().date_naive();
+    let today = app.clock.now().to_chrono().date_naive();
     let read = tokio::task::spawn_blocking(move || {
         let given = TurnContext {
             today,

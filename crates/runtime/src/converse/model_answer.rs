@@ -7,7 +7,7 @@ use super::model_turn::PausedRun;
 use super::{Asked, ChatService, Offered, Opened, Outcome, Reply, StepDone, confirm};
 use crate::ask::Record;
 use crate::run::internal::ASK_DATA;
-use crate::run::{RunStatus, read_back};
+use crate::run::{ModelTokens, RunStatus, read_back};
 use serde_json::{Map, Value as Json};
 use std::collections::BTreeMap;
 use steward_domain::{
@@ -33,6 +33,8 @@ pub(super) struct RunCall {
 pub(super) struct RunRecord {
     calls: BTreeMap<EffectId, RunCall>,
     pub(super) used: Used,
+    /// What its models read and wrote.
+    pub(super) tokens: ModelTokens,
     /// Whether it was a plan that was written before anything was read.
     pub(super) planned: bool,
 }
@@ -55,7 +57,7 @@ impl RunRecord {
             }
         });
         let planned = matches!(program.definition().root, Root::StaticPlan(_));
-        Self { calls, used: state.used(), planned }
+        Self { calls, used: state.used(), tokens: ModelTokens::of(events), planned }
     }
 
     /// Whether a call that may change something was made.
@@ -139,7 +141,7 @@ fn reply_of(
     outcome: Outcome,
     answer: String,
 ) -> Reply {
-    let elapsed = service.house().clock.monotonic().saturating_sub(opened.began);
+    let elapsed = service.app().clock.monotonic().saturating_sub(opened.began);
     let (sources, made) = (run.sources(), run.made());
     let long = elapsed.as_secs() >= 60;
     Reply {
@@ -162,10 +164,14 @@ fn reply_of(
         conflicts: Vec::new(),
         routing: None,
         reasons: vec!["the built-in reader was not sure, so a model worked on it".to_owned()],
+        carried: Vec::new(),
         decisions: Vec::new(),
         waiting: Vec::new(),
         analyses: Vec::new(),
         model: None,
+        client_calls: Vec::new(),
+        client_text: None,
+        cut_off: false,
         unverified: Vec::new(),
     }
 }
@@ -187,6 +193,10 @@ pub(super) fn answer_of(
             let text = format!("This was not finished: {why}. {done} calls were made before that.");
             return reply_of(service, opened, record, run, Outcome::Failed, text);
         }
+        RunStatus::Rejected(why) => {
+            let text = format!("It was not done: {why}.");
+            return reply_of(service, opened, record, run, Outcome::Declined, text);
+        }
         RunStatus::Cancelled(by) => {
             let text = format!("It was called off by {by}.");
             return reply_of(service, opened, record, run, Outcome::Declined, text);
@@ -198,7 +208,7 @@ pub(super) fn answer_of(
     };
     let mut evidence = Evidence::default();
     evidence.add_said(&opened.turn.said);
-    evidence.add_said(&service.house().clock.now().day());
+    evidence.add_said(&service.app().clock.now().day());
     for message in earlier.iter().filter(|message| message.role == Role::User || !message.text.contains(MARK))
     {
         evidence.add_said(&message.text);
@@ -208,7 +218,11 @@ pub(super) fn answer_of(
             evidence.add_result(output);
         }
     }
-    let checked = check_figures(&text, &evidence);
+    let mut checked = check_figures(&text, &evidence);
+    // Marks would break the form; the figures are named beside it.
+    if opened.client.as_ref().is_some_and(|client| client.request.schema.is_some()) {
+        checked.text.clone_from(&text);
+    }
     let asks = text.trim_end().ends_with('?');
     let outcome = if asks { Outcome::Asked } else { Outcome::Answered };
     let answer = if checked.text.trim().is_empty() { "Done.".to_owned() } else { checked.text };
@@ -248,8 +262,8 @@ pub(super) fn paused_reply(
     let Some((digest, until)) = paused.filter(|_| theirs) else {
         done.waiting.push(task);
         let answer = format!(
-            "To go on I would {what}. This waits for a person who may approve it (task {task}). What they decide is \
-             told here."
+            "To go on I would {what}. This waits for a person who may approve it (task {task}). What they \
+                decide is told here."
         );
         let mut reply = reply_of(service, opened, record, run, Outcome::Confirm, answer);
         reply.waiting = vec![task];

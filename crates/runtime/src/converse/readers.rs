@@ -43,10 +43,10 @@ impl Readers {
         }
         let (mut topics, tools) = catalogue(&snapshot, caller);
         if !data.is_empty() {
-            let session = Session::open(data, toolbox.house().options).await?;
+            let session = Session::open(data, toolbox.app().options).await?;
             topics.push(brought(&session)?);
         }
-        let encoder = toolbox.house().encoder.clone();
+        let encoder = toolbox.app().encoder.clone();
         let made = tokio::task::spawn_blocking(move || Arc::new(Reader::new(encoder, topics, tools)));
         let made = made.await.map_err(|error| steward_tools::Error::Bug { detail: error.to_string() })?;
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);

@@ -12,7 +12,9 @@ pub fn eval_page(report: &EvalReport) -> String {
     for fact in facts {
         let _ = writeln!(out, "<li>{}</li>", escape_html(&fact));
     }
-    out.push_str("</ul>\n</header>\n<section>\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Cases\">\n");
+    out.push_str(
+        "</ul>\n</header>\n<section>\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Cases\">\n",
+    );
     out.push_str("<table>\n<thead><tr><th scope=\"col\">Case</th>");
     for (place, variant) in report.variants.iter().enumerate() {
         let total = report.cases.iter().filter(|case| case.runs.get(place).is_some()).count();

@@ -70,9 +70,10 @@ impl Ran {
             TaskStatus::Completed => RunStatus::Completed(task.result.clone().into()),
             TaskStatus::Failed => RunStatus::Failed(task.error.clone().unwrap_or_default()),
             TaskStatus::Cancelled => RunStatus::Cancelled(String::new()),
+            TaskStatus::Rejected => RunStatus::Rejected(task.error.clone().unwrap_or_default()),
             TaskStatus::Pending | TaskStatus::Running | TaskStatus::Paused => RunStatus::Waiting,
         };
-        Self { task: task.id, standing, steps: 0, parent: None }
+        Self { task: task.id, standing, steps: 0, parent: None, awaited: None, page: None }
     }
 }
 
@@ -91,7 +92,7 @@ impl Runner {
             (None, Err(error)) => TakeUp::End(error.to_string()),
             (None, Ok(_)) => TakeUp::Answer,
         };
-        let taken = Taken { context: self.house(), holder: self.holder.clone(), lease, task, rows };
+        let taken = Taken { context: self.app(), holder: self.holder.clone(), lease, task, rows };
         taken.go_on(subject, how).await
     }
 }
@@ -102,12 +103,19 @@ impl Runner {
     pub(super) async fn ask_anew(&self, task: TaskId, subject: Subject) -> Result<Ran> {
         let Subject::Question(stored) = subject else { return Err(Error::NotARun(task.to_string())) };
         self.toolbox.callers().now(&stored.ask.user)?;
-        let answer = self.house().ask(&stored.ask, &|_| {}).await?;
+        let answer = self.app().ask(&stored.ask, &|_| {}).await?;
         let standing = match answer.response.error {
             Some(why) => RunStatus::Failed(why),
             None => RunStatus::Completed(answer.answer.into()),
         };
-        Ok(Ran { task: answer.response.request_id, standing, steps: 0, parent: None })
+        Ok(Ran {
+            task: answer.response.request_id,
+            standing,
+            steps: 0,
+            parent: None,
+            awaited: None,
+            page: None,
+        })
     }
 }
 
@@ -128,15 +136,20 @@ impl Taken<'_> {
         let writer = JournalWriter::new(context.store.clone(), task.user_id.clone(), id.into(), lease);
         let sequence = rows.last().map_or(0, |row| row.sequence + 1);
         let agent = task.assigned_agent.clone();
-        let mut log =
-            Log { house: context.clone(), pen: Arc::new(writer), task: task.clone(), sequence, agent };
+        let mut log = Log {
+            app: context.clone(),
+            journal_writer: Arc::new(writer),
+            task: task.clone(),
+            sequence,
+            agent,
+        };
         // One that waited for its turn begins; it was not cut off.
         if log.task.status == TaskStatus::Pending {
             log.resume()?;
         } else {
             log.take_up(&holder)?;
         }
-        log.pen.write().await?;
+        log.journal_writer.write().await?;
         let mut record = Record::over(context, log, holder);
         let standing = match (subject, how) {
             (_, TakeUp::CalledOff(by)) => {
@@ -172,7 +185,7 @@ impl Taken<'_> {
                 RunStatus::Failed(CUT_OFF.to_owned())
             }
         };
-        Ok(Ran { task: id, standing, steps: 0, parent: None })
+        Ok(Ran { task: id, standing, steps: 0, parent: None, awaited: None, page: None })
     }
 }
 

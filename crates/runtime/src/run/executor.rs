@@ -13,7 +13,7 @@
 //!   the disk themselves before they change anything.
 
 use super::log::Log;
-use super::{ProgressEvent, Ran, RunStatus, traced};
+use super::{ProgressEvent, Ran, RunStatus, signal, traced};
 use crate::crash::{self, CrashPoint};
 use crate::error::{Error, Result};
 use crate::journal_writer::LeaseHolder;
@@ -79,7 +79,7 @@ pub(crate) async fn carry_out_plan(
     watch: &(dyn Fn(ProgressEvent) + Sync),
 ) -> Result<()> {
     log.define(&program, &input)?;
-    let (clock, task) = (log.house.clock.clone(), log.task.id);
+    let (clock, task) = (log.app.clock.clone(), log.task.id);
     let started =
         Event::Started { task, input, depth: 0, untrusted: false, earlier: Vec::new(), at: clock.now() };
     let mut executor = Executor::new(effects, clock, program, task);
@@ -92,9 +92,13 @@ pub(crate) async fn carry_out_plan(
 
 /// So many steps are taken before others get a turn.
 const STRIDE: u32 = 64;
+/// A wait that is shorter than this, in microseconds, does not leave memory.
+const STAYS_IN_MEMORY: i64 = 2_000_000;
+/// How often a run that works and waits for a signal looks for it.
+const LOOK_FOR_SIGNALS: Duration = Duration::from_secs(1);
 
 pub(super) struct Executor<'a> {
-    pub(super) hands: &'a dyn EffectHandler,
+    pub(super) effects: &'a dyn EffectHandler,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) program: Arc<Program>,
     pub(super) state: State,
@@ -123,13 +127,13 @@ pub(super) struct Executor<'a> {
 
 impl<'a> Executor<'a> {
     pub(super) fn new(
-        hands: &'a dyn EffectHandler,
+        effects: &'a dyn EffectHandler,
         clock: Arc<dyn Clock>,
         program: Arc<Program>,
         task: TaskId,
     ) -> Self {
         Self {
-            hands,
+            effects,
             clock,
             state: State::new(&program),
             program,
@@ -190,7 +194,14 @@ impl<'a> Executor<'a> {
             RunStatus::Waiting if self.stop.is_cancelled() => RunStatus::HandedOver,
             standing => standing,
         };
-        Ran { task: self.task, standing, steps: self.state.events(), parent: self.wake }
+        Ran {
+            task: self.task,
+            standing,
+            steps: self.state.events(),
+            parent: self.wake,
+            awaited: self.state.awaited(&self.program),
+            page: super::page_of(&self.state),
+        }
     }
 
     /// Takes these events, and carries the run on from there.
@@ -214,7 +225,7 @@ impl<'a> Executor<'a> {
         if let Some(log) = &mut self.log {
             log.event(&event)?;
             // Who watches stands outside: they see what is on disk.
-            if self.watch.is_some() || log.pen.is_full() {
+            if self.watch.is_some() || log.journal_writer.is_full() {
                 self.save().await?;
             }
         }
@@ -238,9 +249,11 @@ impl<'a> Executor<'a> {
             return;
         }
         let (id, work) = match effect {
-            Effect::CallTool { id, .. } => (id, self.hands.call_tool(effect)),
-            Effect::CallModel { id, .. } => (id, self.hands.ask_model(&self.program, &self.state, id)),
-            Effect::StartSub { id, .. } => (id, self.hands.start_sub(&self.program, effect)),
+            Effect::CallTool { id, .. } => (id, self.effects.call_tool(effect)),
+            Effect::CallModel { id, .. } => (id, self.effects.ask_model(&self.program, &self.state, id)),
+            Effect::StartSub { id, .. } | Effect::StartWorkflow { id, .. } => {
+                (id, self.effects.start_sub(&self.program, effect))
+            }
             Effect::StartTimer { id, at } => (id, self.timer(id, at)),
             Effect::AskHuman { id, .. } => {
                 self.questions.insert(id, effect);
@@ -253,6 +266,8 @@ impl<'a> Executor<'a> {
                 }
                 return;
             }
+            // A signal comes out of the store.
+            Effect::AwaitSignal { .. } | Effect::Rejected { .. } => return,
             Effect::Checkpoint { .. }
             | Effect::Finish { .. }
             | Effect::Fail { .. }
@@ -279,6 +294,7 @@ impl<'a> Executor<'a> {
 
     /// Carries the run on until it ends, or only people are awaited, or it is handed over.
     async fn drive(&mut self) -> Result<Ran> {
+        self.take_signals().await?;
         loop {
             while let Some(came) = self.ready.pop_front() {
                 self.take(came).await?;
@@ -297,9 +313,13 @@ impl<'a> Executor<'a> {
                 self.save().await?;
                 return Ok(self.ran());
             }
-            if self.only_timers() && (self.asleep.is_some() || self.waits_for_people()) {
+            if self.only_timers() && (self.asleep.is_some() || self.waits_for_people() || self.waits_long()) {
+                if self.state.awaits_signal() && self.take_signals().await? {
+                    continue;
+                }
                 self.lay_aside()?;
                 self.save().await?;
+                self.wake_for_signals().await?;
                 return Ok(self.ran());
             }
             self.save().await?;
@@ -319,13 +339,15 @@ impl<'a> Executor<'a> {
         match (self.questions.values().next(), self.asleep) {
             (Some(question), _) => log.pause(question, until),
             (None, Some(sub)) => log.sleep(sub, until),
-            (None, None) => Ok(()),
+            (None, None) => log.rest(until, self.state.awaited(&self.program)),
         }
     }
 
     /// Waits for the next piece of work to come back, and keeps the lease meanwhile. The beat goes
     /// on from one wait to the next.
     async fn wait(&mut self) -> Result<()> {
+        let mut look = interval(LOOK_FOR_SIGNALS);
+        look.reset();
         loop {
             let beat = async {
                 match &mut self.held {
@@ -337,7 +359,7 @@ impl<'a> Executor<'a> {
                 biased;
                 () = beat => {
                     self.renew().await?;
-                    if let Some(reason) = self.hands.refusal() {
+                    if let Some(reason) = self.effects.refusal() {
                         self.ready.push_back(EffectOutcome::Happened(Event::Refused { reason, at: self.clock.now() }));
                         return Ok(());
                     }
@@ -354,6 +376,11 @@ impl<'a> Executor<'a> {
                     }
                     return Ok(());
                 }
+                _ = look.tick(), if self.state.awaits_signal() => {
+                    if self.take_signals().await? {
+                        return Ok(());
+                    }
+                }
                 () = self.stop.cancelled(), if !self.stop.is_cancelled() => return Ok(()),
             }
         }
@@ -367,7 +394,9 @@ impl<'a> Executor<'a> {
 
     async fn renew(&self) -> Result<()> {
         match (&self.held, &self.log) {
-            (Some((holder, _)), Some(log)) => Ok(log.pen.renew(holder.until(self.clock.now())).await?),
+            (Some((holder, _)), Some(log)) => {
+                Ok(log.journal_writer.renew(holder.until(self.clock.now())).await?)
+            }
             _ => Ok(()),
         }
     }
@@ -392,10 +421,60 @@ impl<'a> Executor<'a> {
     /// Writes everything that was noted.
     async fn save(&self) -> Result<()> {
         match (&self.log, self.ending) {
-            (Some(log), TaskEnding::Here) => Ok(log.pen.flush().await?),
-            (Some(log), TaskEnding::Elsewhere) => Ok(log.pen.write().await?),
+            (Some(log), TaskEnding::Here) => Ok(log.journal_writer.flush().await?),
+            (Some(log), TaskEnding::Elsewhere) => Ok(log.journal_writer.write().await?),
             (None, _) => Ok(()),
         }
+    }
+
+    /// Takes the signals that have arrived for this run. Says whether there was one.
+    async fn take_signals(&mut self) -> Result<bool> {
+        let Some(log) = &self.log else { return Ok(false) };
+        if self.program.signals().is_empty() || self.state.status().is_final() {
+            return Ok(false);
+        }
+        let (app, user) = (log.app.clone(), log.task.user_id.clone());
+        let arrived = signal::arrived(&*app.store, self.task).await?;
+        for signal in &arrived {
+            let event = Event::Signalled {
+                name: signal.name.clone(),
+                data: signal.data.clone(),
+                key: signal.key.to_string(),
+                by: signal.by.to_string(),
+                at: self.clock.now(),
+            };
+            self.happened(event).await?;
+        }
+        if arrived.is_empty() {
+            return Ok(false);
+        }
+        // A signal is settled once the run that took it is on disk. One that is not settled is
+        // taken again, and its key counts once.
+        self.save().await?;
+        crash::here(CrashPoint::AfterSignalBeforeSettled);
+        for signal in arrived {
+            signal::settle(&app, &user, signal).await;
+        }
+        Ok(true)
+    }
+
+    /// A signal that arrived while the run was laid aside brings it back.
+    async fn wake_for_signals(&self) -> Result<()> {
+        let Some(log) = &self.log else { return Ok(()) };
+        if !self.state.awaits_signal() || signal::arrived(&*log.app.store, self.task).await?.is_empty() {
+            return Ok(());
+        }
+        signal::wake(&log.app, &log.task.user_id, self.task).await
+    }
+
+    /// Whether a node waits for a signal, or for a time that is far enough away for the run to leave
+    /// memory.
+    fn waits_long(&self) -> bool {
+        if self.log.is_none() || self.ending == TaskEnding::Elsewhere || !self.state.waits_outside() {
+            return false;
+        }
+        let soon = Timestamp::from_micros(self.clock.now().micros() + STAYS_IN_MEMORY);
+        self.state.status() == Status::Paused && self.state.timers().all(|(_, at)| at > soon)
     }
 
     /// A question whose time has come is answered by its timer; until then the run need not stay in

@@ -5,7 +5,7 @@
 //!   not granted is named like one that does not exist.
 //! - What is found is only offered. Each call of it goes through the gateway like any other.
 
-use super::Runner;
+use super::{ClientRequest, Runner};
 use crate::ask::{Answer, Ask};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Value as Json, json};
@@ -44,6 +44,9 @@ pub(crate) struct RunContext {
     /// Data that the person brought along. Passwords are not kept.
     #[serde(default, serialize_with = "without_passwords")]
     pub(crate) data: Vec<String>,
+    /// What a client of a model protocol asks for beside its words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) client: Option<Box<ClientRequest>>,
 }
 
 impl RunContext {
@@ -80,8 +83,9 @@ pub(crate) fn about(name: &str) -> Option<(&'static str, Json)> {
                 "properties": { "query": text("What the tool is to do, in plain words.") } }),
         ),
         ASK_DATA => (
-            "Answers one question about data with a query: counts, sums, comparisons, rankings, trends, lists of rows. \
-             Say in the question what is to be computed, over what, grouped how, filtered by what.",
+            "Answers one question about data with a query: counts, sums, comparisons, rankings, trends, \
+                lists of rows. Say in the question what is to be computed, over what, grouped how, filtered \
+                by what.",
             json!({ "type": "object", "additionalProperties": false, "required": ["question"],
                 "properties": {
                     "question": text("The question in plain words."),
@@ -191,7 +195,7 @@ impl Runner {
         };
         let conversation = match context.conversation {
             Some(id) => id,
-            None => match self.house().random.uuid_v7(self.now()) {
+            None => match self.app().random.uuid_v7(self.now()) {
                 Ok(id) => ConversationId(id),
                 Err(error) => return failed(error.to_string()),
             },
@@ -210,7 +214,7 @@ impl Runner {
             policy: rules.policy.clone(),
             constraints: rules.constraints,
         };
-        match self.house().answer_within(&ask, None, conversation, task).await {
+        match self.app().answer_within(&ask, None, conversation, task).await {
             Ok(answer) if answer.response.status == ResponseStatus::Failed => {
                 let why = answer.response.error.clone().unwrap_or_else(|| answer.answer.clone());
                 ToolOutcome::Failed { class: Class::User, message: why, sent: false }

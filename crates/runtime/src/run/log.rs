@@ -15,7 +15,7 @@ use steward_domain::{
     AgentName, Check as _, Checkpoint, CheckpointId, EventType, Label, NodeName, State as Shown, Task,
     TaskId, TaskStatus, Timestamp, Valid,
 };
-use steward_engine::{Definition, Effect, Ended, Event, Program};
+use steward_engine::{Awaited, Definition, Effect, Ended, Event, Program};
 use steward_journal::Draft;
 use steward_store::{Change, Scope, Store};
 
@@ -24,10 +24,10 @@ const START: &str = "start";
 /// Where a row stands that says that another process has taken the task up.
 pub(super) const TAKEN_UP: &str = "taken_up";
 
-/// The record of one task: what is noted with its pen, and the task as it stands.
+/// The record of one task: what is noted with its journal writer, and the task as it stands.
 pub(crate) struct Log {
-    pub(crate) house: AppContext,
-    pub(crate) pen: Arc<JournalWriter>,
+    pub(crate) app: AppContext,
+    pub(crate) journal_writer: Arc<JournalWriter>,
     pub(crate) task: Valid<Task>,
     /// The next place.
     pub(crate) sequence: u64,
@@ -68,6 +68,12 @@ impl Log {
         self.note(EventType::RequestSubmitted, data, personal, changes)
     }
 
+    /// Notes the run that this one was forked from.
+    pub(super) fn forked(&self, origin: TaskId, steps: usize) -> Result<()> {
+        let data = json!({ "forked_from": origin, "steps": steps });
+        self.note(EventType::TaskChanged, data, Map::new(), [])
+    }
+
     /// Opens the task of a question or a turn, before there is a program. What the next process
     /// needs to take it up is kept with it.
     pub(crate) fn open(
@@ -79,8 +85,8 @@ impl Log {
     ) -> Result<()> {
         let row = self.row(subject, START, false)?;
         let held = holder.hold(self.task.id, self.now(), LeaseConflict::Anyhow);
-        self.pen.entry(EventType::RequestSubmitted, "runtime", data, personal)?;
-        self.pen.note([], [Change::PutTask(self.task.clone()), Change::PutCheckpoint(row), held]);
+        self.journal_writer.entry(EventType::RequestSubmitted, "runtime", data, personal)?;
+        self.journal_writer.note([], [Change::PutTask(self.task.clone()), Change::PutCheckpoint(row), held]);
         Ok(())
     }
 
@@ -88,9 +94,10 @@ impl Log {
     pub(crate) fn queue(&mut self, subject: Json, data: Json, personal: Map<String, Json>) -> Result<()> {
         let row = self.row(subject, START, false)?;
         let (task, ready_at) = (self.task.id, self.now());
-        self.pen.entry(EventType::RequestSubmitted, "runtime", data, personal)?;
+        self.journal_writer.entry(EventType::RequestSubmitted, "runtime", data, personal)?;
         let queued = Change::Enqueue { task, ready_at };
-        self.pen.note([], [Change::PutTask(self.task.clone()), Change::PutCheckpoint(row), queued]);
+        self.journal_writer
+            .note([], [Change::PutTask(self.task.clone()), Change::PutCheckpoint(row), queued]);
         Ok(())
     }
 
@@ -103,7 +110,7 @@ impl Log {
     /// one.
     pub(crate) fn define(&mut self, program: &Program, input: &Json) -> Result<()> {
         let row = self.definition(program, input, &Child::default(), "plan")?;
-        self.pen.note([], [Change::PutCheckpoint(row)]);
+        self.journal_writer.note([], [Change::PutCheckpoint(row)]);
         Ok(())
     }
 
@@ -135,8 +142,9 @@ impl Log {
     }
 
     fn closed(&mut self, data: Json) -> Result<()> {
-        self.pen.entry(EventType::TaskChanged, "runtime", data, Map::new())?;
-        self.pen.note([], [Change::PutTask(self.task.clone()), Change::Dequeue { task: self.task.id }]);
+        self.journal_writer.entry(EventType::TaskChanged, "runtime", data, Map::new())?;
+        self.journal_writer
+            .note([], [Change::PutTask(self.task.clone()), Change::Dequeue { task: self.task.id }]);
         Ok(())
     }
 
@@ -144,15 +152,15 @@ impl Log {
     pub(super) fn take_up(&mut self, holder: &LeaseHolder) -> Result<()> {
         let row = self.row(json!({ "holder": holder.name }), TAKEN_UP, false)?;
         let data = json!({ "status": "running", "taken_up_by": holder.name });
-        self.pen.entry(EventType::TaskChanged, "runtime", data, Map::new())?;
-        self.pen.note([], [Change::PutCheckpoint(row)]);
+        self.journal_writer.entry(EventType::TaskChanged, "runtime", data, Map::new())?;
+        self.journal_writer.note([], [Change::PutCheckpoint(row)]);
         Ok(())
     }
 
     /// Notes one event. Nothing that follows from it leaves the process before it is on disk.
     pub(super) fn event(&mut self, event: &Event) -> Result<()> {
         let (entry, row) = self.sealed(event)?;
-        self.pen.note([entry], [row]);
+        self.journal_writer.note([entry], [row]);
         Ok(())
     }
 
@@ -178,10 +186,14 @@ impl Log {
             "effect": id, "tool": question.tool.as_ref().map_or_else(|| question.node.to_string(), ToString::to_string),
             "tools": question.tools, "arguments": question.arguments, "provenance": question.provenance, "reason": question.text,
             "digest": digest, "since": self.now(), "until": expires_at, "subject": question.subject,
-            "node": question.node, "safety": question.safety,
+            "node": question.node, "safety": question.safety, "approvers": question.approvers,
+            "escalation": question.escalation,
         });
         let row = self.row(shown.clone(), question.node.as_str(), true)?;
-        let data = json!({ "node": question.node, "digest": digest, "subject": question.subject, "until": expires_at });
+        let data = json!({
+            "node": question.node, "digest": digest, "subject": question.subject, "until": expires_at,
+            "approvers": question.approvers, "escalation": question.escalation,
+        });
         let mut personal = Map::new();
         personal.insert("shown".into(), shown);
         let mut changes = vec![Change::PutCheckpoint(row)];
@@ -193,6 +205,17 @@ impl Log {
     pub(super) fn sleep(&mut self, sub: TaskId, until: Option<Timestamp>) -> Result<()> {
         let changes = self.laid_aside(until)?;
         let data = json!({ "status": "paused", "waits_for": sub });
+        self.note(EventType::TaskChanged, data, Map::new(), changes)
+    }
+
+    /// Lays the task aside until a time, or until a signal arrives.
+    pub(super) fn rest(&mut self, until: Option<Timestamp>, awaited: Option<Awaited>) -> Result<()> {
+        let changes = self.laid_aside(until)?;
+        let signal = match awaited {
+            Some(Awaited::Signal(name)) => Some(name),
+            _ => None,
+        };
+        let data = json!({ "status": "paused", "until": until, "waits_for_signal": signal });
         self.note(EventType::TaskChanged, data, Map::new(), changes)
     }
 
@@ -229,6 +252,7 @@ impl Log {
         self.task = match ended {
             Ended::Completed(result) => task.complete(words(result), now)?,
             Ended::Failed(failure) => task.fail(failure.to_string(), now)?,
+            Ended::Rejected(failure) => task.reject(failure.message.clone(), now)?,
             Ended::Cancelled(_) => task.cancel(now)?,
         };
         let data = json!({ "status": self.task.status_name(), "error": self.task.error });
@@ -238,7 +262,7 @@ impl Log {
     }
 
     fn now(&self) -> Timestamp {
-        self.house.clock.now()
+        self.app.clock.now()
     }
 
     fn note(
@@ -248,7 +272,7 @@ impl Log {
         personal: Map<String, Json>,
         changes: impl IntoIterator<Item = Change>,
     ) -> Result<()> {
-        self.pen.note([draft(event, data, personal)?], changes);
+        self.journal_writer.note([draft(event, data, personal)?], changes);
         Ok(())
     }
 
@@ -256,7 +280,7 @@ impl Log {
         let Json::Object(metadata) = data else { return Err(broken("a row is an object")) };
         let now = self.now();
         let row = Checkpoint {
-            checkpoint_id: CheckpointId(self.house.random.uuid_v7(now)?),
+            checkpoint_id: CheckpointId(self.app.random.uuid_v7(now)?),
             task_id: self.task.id,
             state: Shown {
                 messages: Vec::new(),

@@ -9,6 +9,7 @@
 //! - A run keeps the definitions that it was started with. It keeps no grants: each call is made
 //!   with what its owner holds then.
 
+mod client;
 mod cut_off;
 mod definitions;
 mod executor;
@@ -17,12 +18,14 @@ mod log;
 mod replay;
 mod scheduled;
 mod service;
+mod signal;
 mod take_over;
 mod traced;
 mod work;
 
 pub use crate::journal_writer::LeaseHolder;
 pub use crate::progress::ProgressEvent;
+pub use client::{ClientCall, ClientReply, ClientRequest, ClientRun, ModelTokens, conversation_after};
 pub use cut_off::end_cut_off;
 pub(crate) use cut_off::turn_subject;
 pub(crate) use executor::carry_out_plan;
@@ -31,6 +34,8 @@ pub(crate) use log::Log;
 pub(crate) use replay::read_back;
 pub use replay::{Divergence, Replayed, RunSnapshot, at};
 pub use service::{Service, ServiceOptions, TaskObserver};
+pub use signal::NewSignal;
+pub use steward_engine::Awaited;
 
 use crate::ask::AppContext;
 use crate::error::{Error, Result};
@@ -51,7 +56,7 @@ use steward_domain::{
     AgentName, Check as _, Description, HumanAction, JsonObject, Label, LlmConfig, Sha256Hex, Task, TaskId,
     TaskStatus, Timestamp, UserId, Valid,
 };
-use steward_engine::{EarlierMessage, EffectId, Ended, Event, Program, State};
+use steward_engine::{EarlierMessage, Effect, EffectId, Ended, Event, Program, State};
 use steward_journal::clock::Clock;
 use steward_models::{Local, Model, ModelPurpose, Models, OpenAi, Options as ModelOptions, Secret};
 use steward_store::{Lease, Scope, Store};
@@ -79,7 +84,9 @@ pub enum RunStatus {
     Failed(String),
     /// Called off, by somebody.
     Cancelled(String),
-    /// Waits for a person.
+    /// A person said no, for this reason.
+    Rejected(String),
+    /// Waits for a person, a time, a signal or another task.
     Waiting,
     /// This process ends; another takes it up.
     HandedOver,
@@ -96,6 +103,10 @@ pub struct Ran {
     pub steps: u64,
     /// The task above it that slept until this one ended.
     pub parent: Option<TaskId>,
+    /// What it waits for.
+    pub awaited: Option<Awaited>,
+    /// The error page of its failure.
+    pub page: Option<&'static str>,
 }
 
 /// Receives the progress of a run.
@@ -121,8 +132,8 @@ pub struct Decided {
 impl Runner {
     /// Over a toolbox, with models by name and the definitions of a home.
     pub fn new(toolbox: Arc<Toolbox>, models: Arc<Models>, home: PathBuf) -> Result<Self> {
-        let house = toolbox.house();
-        let id = house.random.uuid_v7(house.clock.now())?.simple().to_string();
+        let app = toolbox.app();
+        let id = app.random.uuid_v7(app.clock.now())?.simple().to_string();
         let holder = LeaseHolder::of_this_process(&id, LEASE)?;
         Ok(Self { toolbox, models, home, holder, stop: CancellationToken::new() })
     }
@@ -154,12 +165,12 @@ impl Runner {
         self
     }
 
-    pub(crate) fn house(&self) -> &AppContext {
-        self.toolbox.house()
+    pub(crate) fn app(&self) -> &AppContext {
+        self.toolbox.app()
     }
 
     pub(crate) fn now(&self) -> Timestamp {
-        self.house().clock.now()
+        self.app().clock.now()
     }
 
     /// The model of an agent: one of the settings, the built-in one, or an OpenAI-compatible
@@ -186,21 +197,25 @@ impl Runner {
     pub async fn program(&self, name: &str) -> Result<Program> {
         // Tools of servers that were never looked at are not known yet.
         let _a_tool_that_is_missing_is_told_by_the_program = self.toolbox.look_at_new().await;
+        let folder = std::path::Path::new(name).parent().filter(|folder| !folder.as_os_str().is_empty());
+        let near = folder.map(std::path::Path::to_path_buf);
         let beside =
             std::path::Path::new(name).parent().and_then(|folder| Some(folder.parent()?.join("agents")));
-        Definitions { home: &self.home, registry: self.toolbox.registry(), beside }.program(name)
+        Definitions { home: &self.home, registry: self.toolbox.registry(), beside, near }.program(name)
     }
 
     /// The names of the workflows and of the agents of the home, in the order of the alphabet.
     #[must_use]
     pub fn defined(&self) -> (Vec<String>, Vec<String>) {
-        let known = Definitions { home: &self.home, registry: self.toolbox.registry(), beside: None };
+        let known =
+            Definitions { home: &self.home, registry: self.toolbox.registry(), beside: None, near: None };
         (known.names("workflows"), known.names("agents"))
     }
 
     /// Runs a workflow or an agent until it ends or waits for a person.
     pub async fn start(&self, user: &UserId, name: &str, input: Json, watch: Option<Watch>) -> Result<Ran> {
         let program = self.program(name).await?;
+        program.check_input(&input).map_err(Error::Input)?;
         self.run(user, program, input, watch).await
     }
 
@@ -213,7 +228,7 @@ impl Runner {
         watch: Option<Watch>,
     ) -> Result<Ran> {
         self.toolbox.callers().now(user)?;
-        let task = TaskId(self.house().random.uuid_v7(self.now())?);
+        let task = TaskId(self.app().random.uuid_v7(self.now())?);
         self.begin(user.clone(), task, program.into(), input, Child::default(), watch).await
     }
 
@@ -229,7 +244,7 @@ impl Runner {
         watch: Watch,
     ) -> Result<Ran> {
         self.toolbox.callers().now(user)?;
-        let task = TaskId(self.house().random.uuid_v7(self.now())?);
+        let task = TaskId(self.app().random.uuid_v7(self.now())?);
         let child = Child { earlier, context, ..Child::default() };
         self.begin(user.clone(), task, program.into(), Json::String(said), child, Some(watch)).await
     }
@@ -238,17 +253,19 @@ impl Runner {
     pub async fn submit(&self, user: &UserId, name: &str, input: &Json) -> Result<TaskId> {
         self.toolbox.callers().now(user)?;
         let program = self.program(name).await?;
-        let id = TaskId(self.house().random.uuid_v7(self.now())?);
+        program.check_input(input).map_err(Error::Input)?;
+        let id = TaskId(self.app().random.uuid_v7(self.now())?);
         let title = Description::new(program.definition().root.title())?;
         let task = Task {
             status: TaskStatus::Pending,
             started_at: None,
             ..Task::running(id, user.clone(), title, agent_of(&program)?, self.now())
         };
-        let pen = Arc::new(JournalWriter::new(self.house().store.clone(), user.clone(), id.into(), None));
-        let mut log = self.log(pen, task.validate()?, 0, &program)?;
+        let journal_writer =
+            Arc::new(JournalWriter::new(self.app().store.clone(), user.clone(), id.into(), None));
+        let mut log = self.log(journal_writer, task.validate()?, 0, &program)?;
         log.begin(&program, input, &Child::default(), None)?;
-        log.pen.flush().await?;
+        log.journal_writer.flush().await?;
         Ok(id)
     }
 
@@ -266,40 +283,47 @@ impl Runner {
 
     fn log(
         &self,
-        pen: Arc<JournalWriter>,
+        journal_writer: Arc<JournalWriter>,
         task: Valid<Task>,
         sequence: u64,
         program: &Program,
     ) -> Result<Log> {
-        Ok(Log { house: self.house().clone(), pen, task, sequence, agent: agent_of(program)? })
+        Ok(Log { app: self.app().clone(), journal_writer, task, sequence, agent: agent_of(program)? })
     }
 
-    fn pen(&self, user: UserId, task: TaskId, lease: Option<Lease>) -> Arc<JournalWriter> {
-        let pen = Arc::new(JournalWriter::new(self.house().store.clone(), user, task.into(), lease));
-        self.toolbox.pens().put(&pen);
-        pen
+    fn journal_writer(&self, user: UserId, task: TaskId, lease: Option<Lease>) -> Arc<JournalWriter> {
+        let journal_writer = Arc::new(JournalWriter::new(self.app().store.clone(), user, task.into(), lease));
+        self.toolbox.journal_writers().put(&journal_writer);
+        journal_writer
     }
 
-    fn hands(
+    fn effect_handler(
         &self,
         user: UserId,
         task: TaskId,
-        pen: &Arc<JournalWriter>,
+        journal_writer: &Arc<JournalWriter>,
         watch: Option<Watch>,
         context: RunContext,
     ) -> TaskEffectHandler {
         let context = Arc::new(context);
-        TaskEffectHandler { runner: self.clone(), task, user, pen: pen.clone(), watch, context }
+        TaskEffectHandler {
+            runner: self.clone(),
+            task,
+            user,
+            journal_writer: journal_writer.clone(),
+            watch,
+            context,
+        }
     }
 
     fn new_run<'a>(
         &self,
-        hands: &'a TaskEffectHandler,
+        effects: &'a TaskEffectHandler,
         program: Arc<Program>,
         task: TaskId,
         watch: Option<&'a Watch>,
     ) -> Executor<'a> {
-        let mut run = Executor::new(hands, self.house().clock.clone(), program, task);
+        let mut run = Executor::new(effects, self.app().clock.clone(), program, task);
         run.watch = watch.map(|watch| &**watch as _);
         run.held_by(self.holder.clone());
         run.stop = self.stop.clone();
@@ -317,21 +341,23 @@ impl Runner {
     ) -> Pin<Box<dyn Future<Output = Result<Ran>> + Send + '_>> {
         Box::pin(async move {
             let running = self.running(task, &user, &program, child.parent)?;
-            let pen = self.pen(user.clone(), task, None);
-            let hands = self.hands(user, task, &pen, watch.clone(), child.context.clone());
-            let mut log = self.log(pen, running, 0, &program)?;
+            let journal_writer = self.journal_writer(user.clone(), task, None);
+            let effects =
+                self.effect_handler(user, task, &journal_writer, watch.clone(), child.context.clone());
+            let mut log = self.log(journal_writer, running, 0, &program)?;
             log.begin(&program, &input, &child, Some(&self.holder))?;
             if let Some(watch) = &watch {
-                log.pen.flush().await?;
+                log.journal_writer.flush().await?;
                 watch(ProgressEvent::Started(task));
             }
-            let mut run = self.new_run(&hands, program, task, watch.as_ref());
+            let mut run = self.new_run(&effects, program, task, watch.as_ref());
             run.log = Some(&mut log);
             run.carry_on([child.started(task, input, self.now())]).await
         })
     }
 
-    /// Runs a sub-agent as a task of its own; one that was begun before a crash is taken up again.
+    /// Runs a sub-agent or a sub-workflow as a task of its own; one that was begun before a crash is
+    /// taken up again.
     fn sub(
         &self,
         sub: Sub,
@@ -339,21 +365,25 @@ impl Runner {
         watch: Option<Watch>,
     ) -> Pin<Box<dyn Future<Output = EffectOutcome> + Send + '_>> {
         Box::pin(async move {
-            let Sub { id, task, text, definition, child } = sub;
+            let Sub { id, task, input, gives_value, definition, child } = sub;
             let scope = Scope::User(user.clone());
-            let known = self.house().store.task(&scope, task).await;
+            let known = self.app().store.task(&scope, task).await;
             let ran = match known {
                 Ok(Some(_)) => self.taken(&scope, task, ResumeRequest::sub(), watch).await,
                 Ok(None) => match Program::from_definition(definition) {
-                    Ok(program) => {
-                        self.begin(user, task, program.into(), Json::String(text), child, watch).await
-                    }
+                    Ok(program) => self.begin(user, task, program.into(), input, child, watch).await,
                     Err(problems) => Err(Error::Program(problems.to_string())),
                 },
                 Err(error) => Err(error.into()),
             };
+            let mut output = None;
             let summary = match ran {
-                Ok(Ran { standing: RunStatus::Completed(result), .. }) => Ok(log::words(&result)),
+                Ok(Ran { standing: RunStatus::Completed(result), .. }) => {
+                    let summary = log::words(&result);
+                    output = gives_value.then_some(result);
+                    Ok(summary)
+                }
+                Ok(Ran { standing: RunStatus::Rejected(why), .. }) => Err(why),
                 Ok(Ran { standing: RunStatus::Failed(why), .. }) => Err(why),
                 Ok(Ran { standing: RunStatus::Cancelled(by), .. }) => Err(format!("called off by {by}")),
                 Ok(Ran { standing: RunStatus::Waiting, task, .. }) => return EffectOutcome::Sleeps(task),
@@ -365,22 +395,56 @@ impl Runner {
                 Err(error) => Err(error.to_string()),
             };
             let usage = steward_engine::Usage::default();
-            EffectOutcome::Happened(Event::SubEnded { effect: id, summary, usage, at: self.now() })
+            EffectOutcome::Happened(Event::SubEnded { effect: id, summary, output, usage, at: self.now() })
         })
     }
 }
 
-/// Runs a program with these hands and keeps nothing: for what needs no proof.
+/// Runs a program with this effect handler and keeps nothing: for what needs no proof.
 pub async fn unkept(
     program: Arc<Program>,
     input: Json,
-    hands: &dyn EffectHandler,
+    effects: &dyn EffectHandler,
     clock: Arc<dyn Clock>,
     task: TaskId,
 ) -> Result<Ran> {
     let at = clock.now();
-    let mut run = Executor::new(hands, clock, program, task);
+    let mut run = Executor::new(effects, clock, program, task);
     run.carry_on([Child::default().started(task, input, at)]).await
+}
+
+/// What a run was started from, and what it started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lineage {
+    /// Such as `workflow review`.
+    pub title: String,
+    /// The digest of the definition that the run keeps.
+    pub version: Sha256Hex,
+    /// The tasks of its sub-agents and sub-workflows, in the order in which they began.
+    pub children: Vec<TaskId>,
+    /// The signals that its nodes wait for.
+    pub signals: Vec<String>,
+}
+
+/// What a run was started from, and what it started.
+pub async fn lineage(store: &dyn Store, scope: &Scope, task: TaskId) -> Result<Lineage> {
+    let (program, events) = history(store, scope, task).await?;
+    let mut children = Vec::new();
+    replay::read_back(&program, &events, |_, effects| {
+        for effect in effects {
+            if let Effect::StartSub { task_id, .. } | Effect::StartWorkflow { task_id, .. } = effect
+                && !children.contains(task_id)
+            {
+                children.push(*task_id);
+            }
+        }
+    });
+    Ok(Lineage {
+        title: program.definition().root.title(),
+        version: program.version().clone(),
+        children,
+        signals: program.signals().into_iter().map(str::to_owned).collect(),
+    })
 }
 
 /// The events of a run and the program they happened to.
@@ -398,6 +462,8 @@ impl Ran {
             standing: RunStatus::of(&state),
             steps: state.events(),
             parent: stored.task.parent_task_id,
+            awaited: state.awaited(&stored.program),
+            page: page_of(&state),
         }
     }
 }
@@ -407,6 +473,7 @@ impl RunStatus {
         match state.ended() {
             Some(Ended::Completed(result)) => Self::Completed(result.clone()),
             Some(Ended::Failed(failure)) => Self::Failed(failure.to_string()),
+            Some(Ended::Rejected(failure)) => Self::Rejected(failure.message.clone()),
             Some(Ended::Cancelled(by)) => Self::Cancelled(by.clone()),
             None => Self::Waiting,
         }
@@ -415,7 +482,15 @@ impl RunStatus {
     /// Whether it has ended.
     #[must_use]
     pub fn is_final(&self) -> bool {
-        matches!(self, Self::Completed(_) | Self::Failed(_) | Self::Cancelled(_))
+        matches!(self, Self::Completed(_) | Self::Failed(_) | Self::Cancelled(_) | Self::Rejected(_))
+    }
+}
+
+/// The error page of a failure.
+fn page_of(state: &State) -> Option<&'static str> {
+    match state.ended()? {
+        Ended::Failed(failure) | Ended::Rejected(failure) => Some(failure.code.page()),
+        Ended::Completed(_) | Ended::Cancelled(_) => None,
     }
 }
 
@@ -447,11 +522,13 @@ impl Child {
     }
 }
 
-/// A sub-agent's task.
+/// The task of a sub-agent or a sub-workflow.
 struct Sub {
     id: EffectId,
     task: TaskId,
-    text: String,
+    input: Json,
+    /// Whether its result is a value, and not only a summary.
+    gives_value: bool,
     definition: steward_engine::Definition,
     child: Child,
 }

@@ -88,7 +88,7 @@ pub async fn at(store: &dyn Store, scope: &Scope, task: TaskId, step: usize) -> 
 impl Runner {
     /// Whether every event is the one that the journal has the hash of.
     async fn untouched(&self, scope: &Scope, task: TaskId) -> Result<()> {
-        let store = &self.house().store;
+        let store = &self.app().store;
         let rows = store.checkpoints(scope, task).await?;
         let mut after = 0;
         loop {
@@ -116,7 +116,7 @@ impl Runner {
     /// Feeds the recorded events to the program they happened to, or to this one, and tells where
     /// it would go another way.
     pub async fn replay(&self, scope: &Scope, task: TaskId, other: Option<Program>) -> Result<Replayed> {
-        let stored = log::load(&*self.house().store, scope, task).await?;
+        let stored = log::load(&*self.app().store, scope, task).await?;
         let begun = self.begun(scope, task).await?;
         self.untouched(scope, task).await?;
         let program = other.as_ref().unwrap_or(&stored.program);

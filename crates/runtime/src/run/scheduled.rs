@@ -17,7 +17,7 @@ impl Runner {
     pub(crate) async fn scheduled_task(&self, schedule: &Schedule) -> Result<(TaskId, Log)> {
         let (user, now) = (&schedule.user_id, self.now());
         let caller = self.toolbox.callers().now(user)?;
-        let context = self.house();
+        let context = self.app();
         let id = TaskId(context.random.uuid_v7(now)?);
         let writer = Arc::new(JournalWriter::new(context.store.clone(), user.clone(), id.into(), None));
         let pending = |title: &str, agent: AgentName| -> Result<_> {
@@ -30,7 +30,7 @@ impl Runner {
                 let ask = self.toolbox.ask_for(caller.held(), user, question.as_str(), data)?;
                 let agent = AgentName::new("analyst")?;
                 let task = pending(question.as_str(), agent.clone())?;
-                let mut log = Log { house: context.clone(), pen: writer, task, sequence: 0, agent };
+                let mut log = Log { app: context.clone(), journal_writer: writer, task, sequence: 0, agent };
                 let conversation = ConversationId(context.random.uuid_v7(now)?);
                 let stored = StoredQuestion::unasked(ask, conversation);
                 let data = json!({ "data_sources": stored.ask.data, "schedule": schedule.id });

@@ -64,7 +64,7 @@ impl Service {
     }
 
     fn store(&self) -> &Arc<dyn Store> {
-        &self.runner.house().store
+        &self.runner.app().store
     }
 
     fn worker(&self) -> &Label {
@@ -75,11 +75,14 @@ impl Service {
     pub async fn run(&self, stop: CancellationToken, tell: TaskObserver) -> Result<()> {
         // What an earlier process of this name still held is free again.
         self.store().release_all(self.worker(), self.runner.now()).await?;
-        cut_off::free_cut_off(self.runner.house()).await?;
+        cut_off::free_cut_off(self.runner.app()).await?;
         let handing_over = CancellationToken::new();
         let runner = self.runner.clone().stopped_by(handing_over.clone());
         let mut runs = JoinSet::new();
         while !stop.is_cancelled() {
+            if let Err(error) = self.runner.round_of_signals().await {
+                tracing::warn!(code = error.code(), "signals were not looked at: {error}");
+            }
             let free = self.options.at_once.saturating_sub(u32::try_from(runs.len()).unwrap_or(u32::MAX));
             let claimed = if free > 0 { self.claim(free).await } else { Vec::new() };
             for lease in claimed {
@@ -142,19 +145,19 @@ impl Runner {
             }
         };
         if let Some(ready_at) = after {
-            let _or_the_lease_runs_out = self.house().store.release(&lease, ready_at).await;
+            let _or_the_lease_runs_out = self.app().store.release(&lease, ready_at).await;
         }
         tell(task, &ran.map_err(|error| error.to_string()));
     }
 
     async fn held(&self, lease: &Lease) -> Result<Ran> {
         let scope = Scope::User(lease.user.clone());
-        let task = self.house().store.task(&scope, lease.task).await?;
+        let task = self.app().store.task(&scope, lease.task).await?;
         let task = task.ok_or_else(|| Error::NoTask(lease.task.to_string()))?;
         if task.status.is_final() {
             let mut commit = Commit::new(lease.user.clone(), lease.task).fenced(lease.fence());
             commit.changes.push(Change::Dequeue { task: lease.task });
-            JournalWriter::write_once(&*self.house().store, &scope, commit).await?;
+            JournalWriter::write_once(&*self.app().store, &scope, commit).await?;
             return self.ended(&scope, task).await;
         }
         self.go_on(Some(lease.clone()), &task, None, None, true).await
@@ -164,7 +167,7 @@ impl Runner {
         let scope = Scope::User(lease.user.clone());
         let mut commit = Commit::new(lease.user.clone(), lease.task).fenced(lease.fence());
         commit.changes.push(Change::Dequeue { task: lease.task });
-        if let Some(mut task) = self.house().store.task(&scope, lease.task).await? {
+        if let Some(mut task) = self.app().store.task(&scope, lease.task).await? {
             if !task.status.is_final() {
                 if task.status == TaskStatus::Pending {
                     task = task.start(self.now())?;
@@ -176,7 +179,7 @@ impl Runner {
                 commit.entries.push(Draft::new(EventType::TaskChanged, Label::new("worker")?, data));
             }
         }
-        JournalWriter::write_once(&*self.house().store, &scope, commit).await?;
+        JournalWriter::write_once(&*self.app().store, &scope, commit).await?;
         Ok(())
     }
 }

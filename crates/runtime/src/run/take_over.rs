@@ -90,7 +90,7 @@ impl Runner {
         decided: Decided,
         watch: Option<&Watch>,
     ) -> Result<Written> {
-        let store = &*self.house().store;
+        let store = &*self.app().store;
         let owner =
             store.task(scope, id).await?.ok_or_else(|| Error::NoTask(id.to_string()))?.user_id.clone();
         if decided.action != HumanAction::Reject {
@@ -129,8 +129,8 @@ impl Runner {
         let mut state = steward_engine::fold(&stored.program, &stored.events);
         state.apply(&stored.program, &event).map_err(|rejected| Error::Decision(rejected.to_string()))?;
         let user = stored.task.user_id.clone();
-        let pen = Arc::new(JournalWriter::new(self.house().store.clone(), user, id.into(), None));
-        let mut log = self.log(pen, stored.task, stored.sequence, &stored.program)?;
+        let journal_writer = Arc::new(JournalWriter::new(self.app().store.clone(), user, id.into(), None));
+        let mut log = self.log(journal_writer, stored.task, stored.sequence, &stored.program)?;
         let gate = Gate { task: id, number: request.0 };
         let decision = GateDecision { gate, digest, verdict, by: decided.by, at, call: None };
         let (entry, row) = log.sealed(&event)?;
@@ -143,30 +143,56 @@ impl Runner {
     /// Begins another run with the first events of one. Calls that had begun there are not made
     /// again unless that is safe.
     pub async fn fork(&self, scope: &Scope, task: TaskId, steps: usize, watch: Option<Watch>) -> Result<Ran> {
-        let rows = self.house().store.checkpoints(scope, task).await?;
+        self.fork_from(scope, task, steps, None, watch).await
+    }
+
+    /// Begins another run of the same program with another input.
+    pub async fn fork_with_input(&self, scope: &Scope, task: TaskId, input: Json) -> Result<Ran> {
+        self.fork_from(scope, task, 1, Some(input), None).await
+    }
+
+    async fn fork_from(
+        &self,
+        scope: &Scope,
+        task: TaskId,
+        steps: usize,
+        other_input: Option<Json>,
+        watch: Option<Watch>,
+    ) -> Result<Ran> {
+        let rows = self.app().store.checkpoints(scope, task).await?;
         if let Some(subject) = cut_off::subject(&rows) {
             return Box::pin(self.ask_anew(task, subject)).await;
         }
-        let stored = log::load(&*self.house().store, scope, task).await?;
+        let stored = log::load(&*self.app().store, scope, task).await?;
         let known = stored.events.len();
         // The first event is the start: without it there is no run.
         if !(1..=known).contains(&steps) {
             return Err(Error::NoStep { task: task.to_string(), step: steps, steps: known });
         }
-        let new = TaskId(self.house().random.uuid_v7(self.now())?);
-        let events = steward_engine::fork(&stored.events, steps, new);
+        let new = TaskId(self.app().random.uuid_v7(self.now())?);
+        let mut events = steward_engine::fork(&stored.events, steps, new);
+        if let (Some(other), Some(Event::Started { input, .. })) = (&other_input, events.first_mut()) {
+            input.clone_from(other);
+        }
         let (_, begun) = self.folded(scope, &stored.program, &stored.events, steps, task).await?;
         let user = stored.task.user_id.clone();
         let running = self.running(new, &user, &stored.program, None)?;
-        let pen = self.pen(user.clone(), new, None);
-        let hands = self.hands(user, new, &pen, watch.clone(), stored.child.context.clone());
+        let journal_writer = self.journal_writer(user.clone(), new, None);
+        let effects =
+            self.effect_handler(user, new, &journal_writer, watch.clone(), stored.child.context.clone());
         let program = Arc::new(stored.program);
-        let mut log = self.log(pen, running, 0, &program)?;
-        log.begin(&program, &stored.input, &stored.child, Some(&self.holder))?;
+        let mut log = self.log(journal_writer, running, 0, &program)?;
+        log.begin(
+            &program,
+            other_input.as_ref().unwrap_or(&stored.input),
+            &stored.child,
+            Some(&self.holder),
+        )?;
+        log.forked(task, steps)?;
         for event in &events {
             log.event(event)?;
         }
-        let mut run = self.new_run(&hands, program, new, watch.as_ref());
+        let mut run = self.new_run(&effects, program, new, watch.as_ref());
         run.log = Some(&mut log);
         run.state = steward_engine::fold(&run.program, &events);
         run.carry_on([Event::Recovered { in_flight: begun, at: self.now() }]).await
@@ -200,7 +226,7 @@ impl Runner {
         takes: ResumeRequest,
         watch: Option<Watch>,
     ) -> Result<Ran> {
-        let store = &self.house().store;
+        let store = &self.app().store;
         let known = store.task(scope, task).await?.ok_or_else(|| Error::NoTask(task.to_string()))?;
         if known.status.is_final() && takes.with.is_some() {
             return Err(Error::NotWaiting(task.to_string()));
@@ -237,7 +263,7 @@ impl Runner {
 
     /// How a task stands that has ended.
     pub(super) async fn ended(&self, scope: &Scope, task: Valid<Task>) -> Result<Ran> {
-        let rows = self.house().store.checkpoints(scope, task.id).await?;
+        let rows = self.app().store.checkpoints(scope, task.id).await?;
         match cut_off::subject(&rows) {
             Some(_) => Ok(Ran::of_task(&task)),
             None => Ok(Ran::of(&log::read(task, rows)?)),
@@ -255,7 +281,7 @@ impl Runner {
     ) -> Result<Ran> {
         let (user, id) = (known.user_id.clone(), known.id);
         let scope = Scope::User(user.clone());
-        let store = &self.house().store;
+        let store = &self.app().store;
         let task = store.task(&scope, id).await?.ok_or_else(|| Error::NoTask(id.to_string()))?;
         let rows = store.checkpoints(&scope, id).await?;
         if let Some(subject) = cut_off::subject(&rows) {
@@ -263,18 +289,18 @@ impl Runner {
         }
         let Stored { task, program, input, child, events, sequence } = log::read(task, rows)?;
         let (state, begun) = self.folded(&scope, &program, &events, events.len(), id).await?;
-        let pen = self.pen(user.clone(), id, lease);
-        let hands = self.hands(user, id, &pen, watch.clone(), child.context.clone());
+        let journal_writer = self.journal_writer(user.clone(), id, lease);
+        let effects = self.effect_handler(user, id, &journal_writer, watch.clone(), child.context.clone());
         let program = Arc::new(program);
         let wake = task.parent_task_id.filter(|_| wakes);
-        let mut log = self.log(pen, task, sequence, &program)?;
+        let mut log = self.log(journal_writer, task, sequence, &program)?;
         let at = self.now();
         let mut refused = None;
         if !state.status().is_final() {
             log.resume()?;
-            refused = hands.refusal().map(|reason| Event::Refused { reason, at });
+            refused = effects.refusal().map(|reason| Event::Refused { reason, at });
         }
-        let mut run = self.new_run(&hands, program, id, watch.as_ref());
+        let mut run = self.new_run(&effects, program, id, watch.as_ref());
         run.wake = wake;
         run.state = state;
         run.log = Some(&mut log);
@@ -321,7 +347,7 @@ impl Runner {
         let mut begun = BTreeSet::new();
         let mut after = 0;
         loop {
-            let entries = self.house().store.entries(scope, task.into(), after, 1000).await?;
+            let entries = self.app().store.entries(scope, task.into(), after, 1000).await?;
             let Some(last) = entries.last() else { return Ok(begun) };
             after = last.entry.sequence;
             for entry in entries.iter().filter(|entry| entry.entry.event_type == EventType::ToolCalled) {

@@ -53,11 +53,12 @@ pub(super) fn end(span: &Span, ran: &Result<Ran>) {
                 RunStatus::Completed(_) => "completed",
                 RunStatus::Failed(_) => "failed",
                 RunStatus::Cancelled(_) => "cancelled",
+                RunStatus::Rejected(_) => "rejected",
                 RunStatus::Waiting | RunStatus::HandedOver => "paused",
             };
             span.record("steward.outcome", outcome);
             if matches!(ran.standing, RunStatus::Failed(_)) {
-                span.record("error.type", "ENG007");
+                span.record("error.type", ran.page.unwrap_or("ENG007"));
             }
         }
         Err(error) => {

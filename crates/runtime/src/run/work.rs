@@ -1,9 +1,9 @@
-//! Carries out what the engine asks for: a tool through the desk, a model, a timer. Each piece of
+//! Carries out what the engine asks for: a tool through the gateway, a model, a timer. Each piece of
 //! work ends in one event.
 
 use super::executor::{EffectHandler, EffectOutcome, Work};
 use super::internal::{self, RunContext};
-use super::{Child, ProgressEvent, Runner, Sub, Watch};
+use super::{Child, ClientRequest, ProgressEvent, Runner, Sub, Watch};
 use crate::ask::AppContext;
 use crate::caller::CurrentCaller;
 use crate::converse::signature_of;
@@ -37,13 +37,13 @@ else: {"calls": [{"tool": "mail.send", "arguments": {"to": "ann@x.example", "sub
 - List nothing that the person did not ask for. Where they hand over what is to be done to a text that you do not see, list only
   the calls that read that text."#;
 
-/// The hands of the house: tools through the desk, models by their settings, sub-agents as tasks of
+/// Carries out effects: tools through the gateway, models by their settings, sub-agents as tasks of
 /// their own.
 pub(super) struct TaskEffectHandler {
     pub(super) runner: Runner,
     pub(super) task: TaskId,
     pub(super) user: UserId,
-    pub(super) pen: Arc<JournalWriter>,
+    pub(super) journal_writer: Arc<JournalWriter>,
     pub(super) watch: Option<Watch>,
     pub(super) context: Arc<RunContext>,
 }
@@ -71,30 +71,38 @@ impl EffectHandler for TaskEffectHandler {
             Ok(caller) => caller,
             Err(error) => return self.refused(&error),
         };
-        let Some(asked) = self.runner.asked(program, state, id, caller.held()) else {
+        let client = self.context.client.as_deref();
+        let Some(asked) = self.runner.asked(program, state, id, caller.held(), client) else {
             return Box::pin(ready(EffectOutcome::Nothing));
         };
-        let (runner, pen, watch) = (self.runner.clone(), self.pen.clone(), self.watch.clone());
-        let user = self.user.clone();
-        Box::pin(
-            async move { EffectOutcome::Happened(runner.ask_model(id, &user, asked, &pen, watch).await) },
-        )
+        let (runner, journal_writer, watch) =
+            (self.runner.clone(), self.journal_writer.clone(), self.watch.clone());
+        let (user, context) = (self.user.clone(), self.context.clone());
+        Box::pin(async move {
+            let client = context.client.as_deref();
+            EffectOutcome::Happened(runner.ask_model(id, &user, asked, client, &journal_writer, watch).await)
+        })
     }
 
     fn start_sub(&self, program: &Program, effect: Effect) -> Work {
-        let Effect::StartSub { id, task_id, agent, task: text, untrusted, depth, limits } = effect else {
-            return Box::pin(ready(EffectOutcome::Nothing));
+        let own = program.definition();
+        let (id, task, input, gives_value, definition, untrusted, depth) = match effect {
+            Effect::StartSub { id, task_id, agent, task, untrusted, depth, limits } => {
+                (id, task_id, Json::String(task), false, own.for_agent(&agent, limits), untrusted, depth)
+            }
+            Effect::StartWorkflow { id, task_id, workflow, input, untrusted, depth, limits, .. } => {
+                (id, task_id, input, true, own.for_workflow(&workflow, limits), untrusted, depth)
+            }
+            _ => return Box::pin(ready(EffectOutcome::Nothing)),
         };
-        let Some(definition) = program.definition().for_agent(&agent, limits) else {
-            return Box::pin(ready(EffectOutcome::Nothing));
-        };
+        let Some(definition) = definition else { return Box::pin(ready(EffectOutcome::Nothing)) };
         let child = Child { parent: Some(self.task), depth, untrusted, ..Child::default() };
-        let sub = Sub { id, task: task_id, text, definition, child };
+        let sub = Sub { id, task, input, gives_value, definition, child };
         let (runner, user, watch) = (self.runner.clone(), self.user.clone(), self.watch.clone());
-        let pen = self.pen.clone();
+        let journal_writer = self.journal_writer.clone();
         Box::pin(async move {
             // The task below is seen by others, so what led to it comes first.
-            match pen.flush().await {
+            match journal_writer.flush().await {
                 Ok(()) => runner.sub(sub, user, watch).await,
                 Err(_) => EffectOutcome::Nothing,
             }
@@ -167,9 +175,12 @@ impl Runner {
         id: EffectId,
         user: &UserId,
         asked: Asked,
-        pen: &JournalWriter,
+        client: Option<&ClientRequest>,
+        journal_writer: &JournalWriter,
         watch: Option<Watch>,
     ) -> Event {
+        // A mandate is about our own calls.
+        let client = client.filter(|_| !asked.is_mandate);
         let failed = |class: ErrorClass, message: String| Event::ModelFailed {
             effect: id,
             class: self::class(class),
@@ -181,25 +192,33 @@ impl Runner {
             Ok(model) => model,
             Err(error) => return failed(error.class(), error.to_string()),
         };
-        let AppContext { ledger, store, clock, .. } = self.house();
+        let AppContext { ledger, store, clock, .. } = self.app();
         if let Err(error) = ledger.check(&**store, &**clock, user).await {
             return failed(error.class(), error.to_string());
         }
         if model.leaves_process()
-            && let Err(error) = pen.flush().await
+            && let Err(error) = journal_writer.flush().await
         {
             return failed(error.class(), error.to_string());
         }
-        let answered = match watch {
-            Some(watch) => streamed(&*model, &asked.chat, id, &watch).await,
-            None => model.chat(&asked.chat).await,
+        let answered = match client {
+            Some(client) => client.ask(&*model, asked.chat, id, watch.as_ref()).await,
+            None => ask_once(&*model, &asked.chat, id, watch.as_ref()).await,
         };
         match answered {
+            // It was told what is wrong and asked again before.
+            Err(error @ ModelError::NotJson { .. }) if client.is_some() => {
+                failed(ErrorClass::User, error.to_string())
+            }
             Err(error) => failed(error.class(), error.to_string()),
             Ok(answer) => {
+                let answer = match client {
+                    Some(client) => client.settle(answer),
+                    None => answer,
+                };
                 let cost_micros = answer.cost_micros.unwrap_or_default();
                 let used = ledger.add(user, &asked.llm.model, answer.usage, cost_micros, self.now());
-                pen.note([], [Change::AddModelUsage(used)]);
+                journal_writer.note([], [Change::AddModelUsage(used)]);
                 let tool_calls = answer.calls.into_iter().map(|call| asked.names.asked(call)).collect();
                 let usage = Usage {
                     input_tokens: answer.usage.input,
@@ -213,13 +232,20 @@ impl Runner {
     }
 
     /// What the model of this effect is shown, copied out of the state.
-    fn asked(&self, program: &Program, state: &State, id: EffectId, caller: &Caller) -> Option<Asked> {
+    fn asked(
+        &self,
+        program: &Program,
+        state: &State,
+        id: EffectId,
+        caller: &Caller,
+        client: Option<&ClientRequest>,
+    ) -> Option<Asked> {
         let prompt = state.prompt(program, id)?;
         let names = Names::of(&prompt);
         if let Some(words) = prompt.mandate {
             let turns = vec![Turn::system(MANDATE), Turn::user(self.mandate_text(&prompt, words, caller))];
             let chat = Chat { turns, temperature: Some(0.0), ..Chat::default() };
-            return Some(Asked { chat, names, llm: prompt.agent.llm_config.clone() });
+            return Some(Asked { chat, names, llm: prompt.agent.llm_config.clone(), is_mandate: true });
         }
         let offered = prompt.offered();
         let tools = offered.filter_map(|(name, agent)| self.offered(name, agent, &names, caller)).collect();
@@ -228,14 +254,17 @@ impl Runner {
         let schema = prompt
             .value_type
             .map(|value| ReplySchema { name: "value".to_owned(), schema: value.reply_schema() });
-        let chat = Chat {
+        let mut chat = Chat {
             turns,
             tools,
             schema,
             temperature: Some(prompt.agent.temperature.get() as f32),
             ..Chat::default()
         };
-        Some(Asked { chat, names, llm: prompt.agent.llm_config.clone() })
+        if let Some(client) = client {
+            client.apply(&mut chat, prompt.with_tools);
+        }
+        Some(Asked { chat, names, llm: prompt.agent.llm_config.clone(), is_mandate: false })
     }
 
     /// The person's words, and the names and types of the tools that they may use now. No text of a
@@ -249,7 +278,7 @@ impl Runner {
                 text.push_str(&format!("- {signature}\n"));
             }
         }
-        let today = self.house().clock.now().day();
+        let today = self.app().clock.now().day();
         format!("{text}\nToday is {today}.\n\nThe request:\n{words}\n\nReply with the JSON of the calls.")
     }
 
@@ -279,6 +308,19 @@ impl Runner {
     }
 }
 
+/// Asks a model once, and tells each part of its words where somebody watches.
+pub(super) async fn ask_once(
+    model: &dyn Model,
+    chat: &Chat,
+    effect: EffectId,
+    watch: Option<&Watch>,
+) -> Result<Answer, ModelError> {
+    match watch {
+        Some(watch) => streamed(model, chat, effect, watch).await,
+        None => model.chat(chat).await,
+    }
+}
+
 /// Asks a model and tells each part of its words as it arrives.
 async fn streamed(
     model: &dyn Model,
@@ -303,6 +345,7 @@ struct Asked {
     chat: Chat,
     names: Names,
     llm: steward_domain::LlmConfig,
+    is_mandate: bool,
 }
 
 /// The names of tools as every provider takes them: letters, digits, `_` and `-`, at most 64.

@@ -37,14 +37,14 @@ pub struct NewAlert {
 impl Runner {
     /// Makes an alert on a schedule.
     pub async fn add_alert(&self, scope: &Scope, new: NewAlert, surface: &str) -> Result<Alert> {
-        let store = &*self.house().store;
+        let store = &*self.app().store;
         let schedule: Schedule = find_saved(store, scope, new.schedule.0).await?;
         if let Some(quiet) = &new.quiet {
             Cadence::minute_of_day(&quiet.zone, self.now())?;
         }
         let now = self.now();
         let alert = Alert {
-            id: AlertId(self.house().random.uuid_v7(now)?),
+            id: AlertId(self.app().random.uuid_v7(now)?),
             user_id: schedule.user_id,
             schedule_id: schedule.id,
             name: new.name,
@@ -68,7 +68,7 @@ impl Runner {
 
     /// Notes that somebody has seen an alert that stands.
     pub async fn acknowledge(&self, scope: &Scope, id: AlertId, by: &UserId, surface: &str) -> Result<Alert> {
-        let store = &*self.house().store;
+        let store = &*self.app().store;
         let mut alert: Alert = find_saved(store, scope, id.0).await?;
         if alert.status != AlertStatus::Standing {
             return Ok(alert);
@@ -84,7 +84,7 @@ impl Runner {
 
     /// Removes an alert.
     pub async fn remove_alert(&self, scope: &Scope, id: AlertId, surface: &str) -> Result<()> {
-        let store = &*self.house().store;
+        let store = &*self.app().store;
         let alert: Alert = find_saved(store, scope, id.0).await?;
         let data = json!({ "action": "removed", "alert": id });
         let changes = vec![Change::DeleteSaved { kind: steward_domain::SavedKind::Alert, id: id.0 }];
@@ -93,7 +93,7 @@ impl Runner {
 
     /// Looks at the answer of a tick whose task has ended.
     pub(super) async fn settle_tick(&self, tick: &ScheduleTick) -> Result<()> {
-        let store = &*self.house().store;
+        let store = &*self.app().store;
         let scope = Scope::User(tick.user_id.clone());
         let task = store.task(&scope, tick.task_id).await?;
         if task.as_ref().is_some_and(|task| !task.status.is_final()) {
@@ -158,7 +158,7 @@ impl Runner {
         };
         put_saved(
             Delivery {
-                id: DeliveryId(self.house().random.uuid_v7(now)?),
+                id: DeliveryId(self.app().random.uuid_v7(now)?),
                 user_id: schedule.user_id.clone(),
                 schedule_id: schedule.id,
                 target: target.clone(),

@@ -26,8 +26,8 @@ pub struct Cadence {
     pub zone: String,
 }
 
-const EXAMPLES: &str = "Write such as \"every Monday 8:00 Europe/Berlin\", \"weekdays at 7:30\", \"every 15 minutes\", \
-    \"monthly on the 1st at 6:00\", or a cron pattern such as \"0 8 * * 1\"";
+const EXAMPLES: &str = "Write such as \"every Monday 8:00 Europe/Berlin\", \"weekdays at 7:30\", \"every 15 \
+    minutes\", \"monthly on the 1st at 6:00\", or a cron pattern such as \"0 8 * * 1\"";
 
 impl Cadence {
     /// Reads a cadence. The zone may stand at its end; else it is `zone`.

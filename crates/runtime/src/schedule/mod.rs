@@ -61,7 +61,7 @@ impl Runner {
         if let ScheduleSubject::Workflow { workflow, .. } = &new.subject {
             self.program(workflow.as_str()).await?;
         }
-        let (now, context) = (self.now(), self.house());
+        let (now, context) = (self.now(), self.app());
         let id = ScheduleId(context.random.uuid_v7(now)?);
         let schedule = Schedule {
             id,
@@ -103,7 +103,7 @@ impl Runner {
         paused: bool,
         surface: &str,
     ) -> Result<Schedule> {
-        let context = self.house();
+        let context = self.app();
         let mut schedule: Schedule = find_saved(&*context.store, scope, id.0).await?;
         let (now, seen) = (self.now(), schedule.updated_at);
         schedule.status = if paused { ScheduleStatus::Paused } else { ScheduleStatus::Active };
@@ -126,7 +126,7 @@ impl Runner {
 
     /// Removes a schedule with its alerts. Its ticks and tasks stay.
     pub async fn remove_schedule(&self, scope: &Scope, id: ScheduleId, surface: &str) -> Result<()> {
-        let store = &*self.house().store;
+        let store = &*self.app().store;
         let schedule: Schedule = find_saved(store, scope, id.0).await?;
         let owner = Scope::User(schedule.user_id.clone());
         let alerts: Vec<steward_domain::Alert> = list_saved(store, &owner, Page::first(1000)).await?;
@@ -157,7 +157,7 @@ impl Runner {
 
     /// One look at the clock.
     pub async fn round(&self, deliverer: &Deliverer) -> Result<()> {
-        let store = &self.house().store;
+        let store = &self.app().store;
         for item in store.due_items(SavedKind::Schedule, self.now(), ROUND).await? {
             let Some(schedule) = Schedule::from_item(item.into_inner()) else { continue };
             match self.take_tick(schedule).await {
@@ -172,7 +172,7 @@ impl Runner {
                 Err(error) => return Err(error),
             }
         }
-        deliverer.round(self.house()).await
+        deliverer.round(self.app()).await
     }
 
     /// Takes the tick of a schedule that is due: queues its task, and moves the schedule on.
@@ -197,7 +197,7 @@ impl Runner {
             let (id, user) = (schedule.id, schedule.user_id.clone());
             let data = json!({ "schedule": id, "left_out": left_out + 1, "last": due });
             let changes = vec![put_saved(schedule, Some(seen))?];
-            let store = &*self.house().store;
+            let store = &*self.app().store;
             return write_saved(store, &user, id.0, EventType::ScheduleTicked, "schedule", data, changes)
                 .await;
         }
@@ -228,15 +228,15 @@ impl Runner {
                     settled_at: None,
                 };
                 let entry = log.entry(EventType::ScheduleTicked, said)?;
-                log.pen.note([entry], [put_saved(schedule, Some(seen))?, Change::TakeTick(tick)]);
-                Ok(log.pen.flush().await?)
+                log.journal_writer.note([entry], [put_saved(schedule, Some(seen))?, Change::TakeTick(tick)]);
+                Ok(log.journal_writer.flush().await?)
             }
             Err(error) if error.class() == steward_domain::ErrorClass::Transient => Err(error),
             Err(error) => {
                 let id = schedule.id;
                 let data = json!({ "schedule": id, "due_at": due, "error": error.to_string(), "code": error.code() });
                 let changes = vec![put_saved(schedule, Some(seen))?];
-                let store = &*self.house().store;
+                let store = &*self.app().store;
                 write_saved(store, &user, id.0, EventType::ScheduleTicked, "schedule", data, changes).await
             }
         }

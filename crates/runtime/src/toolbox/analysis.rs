@@ -148,7 +148,7 @@ pub struct AnalysisRules {
 /// One of the analysis tools.
 pub(super) struct AnalysisTool {
     pub(super) name: &'static str,
-    pub(super) house: AppContext,
+    pub(super) app: AppContext,
     pub(super) grounds: Arc<Grounds>,
     pub(super) rules: AnalysisRules,
 }
@@ -157,7 +157,8 @@ pub(super) struct AnalysisTool {
 pub(super) fn parameters(tool: &str) -> JsonObject {
     let Some(Json::Object(mut schema)) = analysis::schema(tool) else { return JsonObject::new() };
     let data = json!({ "type": "array", "items": { "type": "string" }, "minItems": 1,
-        "description": "Files, folders, patterns or database addresses to read; each becomes one or more tables." });
+        "description": "Files, folders, patterns or database addresses to read; each becomes one or more \
+            tables." });
     if let Some(Json::Object(properties)) = schema.get_mut("properties") {
         properties.insert("data".into(), data);
     }
@@ -174,7 +175,7 @@ impl Tool for AnalysisTool {
         let data: Vec<String> = sources(self.name, arguments.remove("data"))?;
         data.iter().try_for_each(|source| self.grounds.admit(call.caller(), source))?;
         let failed = |error: steward_analysis::Error| failed(self.name, &error);
-        let session = Session::open(&data, self.house.options).await.map_err(failed)?;
+        let session = Session::open(&data, self.app.options).await.map_err(failed)?;
         let access = Access {
             allowed_columns: self.rules.policy.allowed_columns.iter().cloned().collect(),
             blocked_patterns: self.rules.policy.blocked_patterns.clone(),
@@ -253,7 +254,7 @@ fn table(frame: &Frame) -> JsonObject {
 /// The analyst: a question in plain language, answered in a session of its own; what comes back is
 /// a summary.
 pub(super) struct Analyst {
-    pub(super) house: AppContext,
+    pub(super) app: AppContext,
     pub(super) grounds: Arc<Grounds>,
     pub(super) rules: AnalysisRules,
 }
@@ -273,9 +274,12 @@ pub(super) fn analyst_parameters() -> JsonObject {
     let schema = json!({
         "type": "object", "additionalProperties": false, "required": ["question"],
         "properties": {
-            "question": { "type": "string", "minLength": 1, "maxLength": 2000, "description": "The question in plain language, or one SELECT statement." },
-            "data": { "type": "array", "items": { "type": "string" }, "description": "Files, folders, patterns or database addresses. Leave it out to go on with the conversation's." },
-            "conversation": { "type": "string", "format": "uuid", "description": "Goes on with this conversation: `and Texas?` changes one part of the question before." },
+            "question": { "type": "string", "minLength": 1, "maxLength": 2000, "description": "The question \
+                in plain language, or one SELECT statement." },
+            "data": { "type": "array", "items": { "type": "string" }, "description": "Files, folders, \
+                patterns or database addresses. Leave it out to go on with the conversation's." },
+            "conversation": { "type": "string", "format": "uuid", "description": "Goes on with this \
+                conversation: `and Texas?` changes one part of the question before." },
         },
     });
     match schema {
@@ -309,7 +313,7 @@ impl Tool for Analyst {
             constraints: self.rules.constraints,
         };
         // What the conversation read before counts by the grants of now, as much as what is named.
-        let sources = self.house.sources_of(&ask).await.map_err(|error| unanswered(&name, &error))?;
+        let sources = self.app.sources_of(&ask).await.map_err(|error| unanswered(&name, &error))?;
         sources.iter().try_for_each(|source| self.grounds.admit(call.caller(), source))?;
         let report = context.progress.clone();
         let steps = Mutex::new(0.0);
@@ -323,7 +327,7 @@ impl Tool for Analyst {
                 report(Progress { done: *done, total: None, message: Some(what) });
             }
         };
-        let answer = self.house.ask(&ask, &tell).await.map_err(|error| unanswered(&name, &error))?;
+        let answer = self.app.ask(&ask, &tell).await.map_err(|error| unanswered(&name, &error))?;
         if let (Some(code), Some(class)) =
             (answer.error_code.filter(|code| *code != "ASK001"), answer.error_class)
         {

@@ -54,6 +54,14 @@ pub struct Waiting {
     pub since: Timestamp,
     /// Until when; afterwards it is rejected.
     pub until: Timestamp,
+    /// The roles that may decide; everybody who may approve when empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub approvers: Vec<String>,
+    /// What the task is to do, for whom decides.
+    pub description: String,
+    /// The node of a workflow that asks.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub node: String,
 }
 
 impl Waiting {
@@ -76,7 +84,7 @@ impl Waiting {
 /// A call that nobody decided on is rejected after this.
 const PATIENCE: Duration = Duration::from_secs(24 * 3600);
 
-/// The desk's waiting room.
+/// The gateway's waiting calls.
 #[derive(Clone)]
 pub struct Approvals {
     /// Where the waiting calls are kept.
@@ -99,6 +107,9 @@ pub struct Shown {
     /// The digest.
     pub digest: Sha256Hex,
 }
+
+/// Who refuses a call that a person approved.
+const POLICY: &str = "policy";
 
 /// A single call has one gate.
 const GATE: u64 = 0;
@@ -127,6 +138,9 @@ impl Approvals {
             until: Timestamp::from_micros(
                 now.micros() + i64::try_from(PATIENCE.as_micros()).unwrap_or(i64::MAX),
             ),
+            approvers: Vec::new(),
+            description: format!("Call {tool}"),
+            node: String::new(),
         };
         let description = Description::new(format!("Call {tool}"))?;
         let record = Task {
@@ -181,7 +195,7 @@ impl Approvals {
     /// call that could not be made for a passing reason still waits.
     pub async fn approve(
         &self,
-        desk: &ToolGateway,
+        gateway: &ToolGateway,
         scope: &Scope,
         shown: &Shown,
         by: &Label,
@@ -201,14 +215,14 @@ impl Approvals {
             ledger: &self.ledger,
             decision: Mutex::new(Some((entry, vec![ended, Change::PutTask(task)]))),
         };
-        let result = desk.call_with(&request, &release).await;
+        let result = gateway.call_with(&request, &release).await;
         match &result {
             Err(steward_tools::Error::ApprovalUsed { .. }) => {
                 return Err(Error::NotWaiting(waiting.task.to_string()));
             }
             Err(error) if !release.is_released() => {
                 if error.class() != ErrorClass::Transient {
-                    let policy = Label::new("policy")?;
+                    let policy = Label::new(POLICY)?;
                     self.close(&waiting, checkpoint, &policy, Verdict::Rejected, &error.to_string()).await?;
                 }
             }
@@ -281,6 +295,9 @@ impl Approvals {
             digest: text("digest"),
             since,
             until,
+            approvers: strings("approvers"),
+            description: task.description.to_string(),
+            node: text("node"),
         };
         Ok(Some((waiting, checkpoint)))
     }
@@ -320,7 +337,13 @@ impl Approvals {
             .change(ended);
         let reason =
             if why.is_empty() { format!("rejected by {by}") } else { format!("rejected by {by}: {why}") };
-        let task = self.paused(waiting).await?.fail(reason, self.clock.now())?;
+        let paused = self.paused(waiting).await?;
+        // A person's no is an end of its own; a call that ran out of time or that policy refuses has
+        // failed.
+        let task = match verdict {
+            Verdict::Rejected if by.as_str() != POLICY => paused.reject(reason, self.clock.now())?,
+            _ => paused.fail(reason, self.clock.now())?,
+        };
         commit = commit.change(Change::PutTask(task));
         match JournalWriter::write_once(&*self.store, &scope, commit).await {
             Err(steward_store::Error::Decided { task }) => Err(Error::NotWaiting(task)),

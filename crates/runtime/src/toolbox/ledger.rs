@@ -18,7 +18,7 @@ use steward_domain::{
     ToolId, ToolInvocation, Valid,
 };
 use steward_journal::Draft;
-use steward_store::audit::house;
+use steward_store::audit::system_owner;
 use steward_store::{Change, Commit, Durability, GateDecision, Scope, Store, Verdict};
 use steward_tools::call::{Ending, Intent, Ledger, Refused};
 use steward_tools::{Error, Result};
@@ -26,14 +26,14 @@ use steward_tools::{Error, Result};
 /// The journal as a ledger of calls.
 pub struct StoreLedger {
     store: Arc<dyn Store>,
-    pens: JournalWriters,
+    journal_writers: JournalWriters,
     known: Mutex<HashSet<ToolId>>,
 }
 
 impl StoreLedger {
     /// A ledger in this store.
-    pub(crate) fn new(store: Arc<dyn Store>, pens: JournalWriters) -> Self {
-        Self { store, pens, known: Mutex::default() }
+    pub(crate) fn new(store: Arc<dyn Store>, journal_writers: JournalWriters) -> Self {
+        Self { store, journal_writers, known: Mutex::default() }
     }
 
     /// A call's record names its tool, so the tool must be known to the store: once for each
@@ -45,7 +45,7 @@ impl StoreLedger {
         let known =
             self.store.tool(&definition.tool_name, Some(&definition.tool_version)).await.map_err(broken)?;
         if known.is_none_or(|known| known.id != definition.id || !says_the_same(&known, definition)) {
-            let commit = Commit::new(house().map_err(broken)?, ChainId::SYSTEM)
+            let commit = Commit::new(system_owner().map_err(broken)?, ChainId::SYSTEM)
                 .change(Change::PutTool(definition.clone()));
             JournalWriter::write_once(&*self.store, &Scope::System, commit).await.map_err(broken)?;
         }
@@ -53,7 +53,7 @@ impl StoreLedger {
         Ok(())
     }
 
-    /// Writes with the pen of the run that the call belongs to, after what led to it; else by
+    /// Writes with the journal writer of the run that the call belongs to, after what led to it; else by
     /// itself.
     async fn write(
         &self,
@@ -62,16 +62,19 @@ impl StoreLedger {
         changes: Vec<Change>,
         durability: Durability,
     ) -> Result<()> {
-        if let Some(pen) = self.pens.of(intent.chain) {
+        if let Some(journal_writer) = self.journal_writers.of(intent.chain) {
             // What uses up an approval may be refused, and nothing that was noted before with it.
             if gate(intent).is_some() {
-                return pen.write_apart(entries, changes).await.map_err(|error| unwritten(intent, error));
+                return journal_writer
+                    .write_apart(entries, changes)
+                    .await
+                    .map_err(|error| unwritten(intent, error));
             }
-            pen.note(entries, changes);
+            journal_writer.note(entries, changes);
             return match (intent.leaves_process, durability) {
                 (false, _) => Ok(()),
-                (true, Durability::Synced) => pen.flush().await.map_err(broken),
-                (true, Durability::WithNext) => pen.write().await.map_err(broken),
+                (true, Durability::Synced) => journal_writer.flush().await.map_err(broken),
+                (true, Durability::WithNext) => journal_writer.write().await.map_err(broken),
             };
         }
         let mut commit = Commit::new(intent.user.clone(), intent.chain);

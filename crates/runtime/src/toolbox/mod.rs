@@ -1,4 +1,4 @@
-//! The toolbox: registry, desk, servers, selection, approvals and skills, put together over the
+//! The toolbox: registry, gateway, servers, selection, approvals and skills, put together over the
 //! store.
 //!
 //! Invariants
@@ -8,8 +8,8 @@
 
 mod analysis;
 mod approval;
+mod artifact_sink;
 mod asking;
-mod keeper;
 mod ledger;
 mod own;
 mod search;
@@ -17,7 +17,7 @@ mod servers;
 
 pub use analysis::{AnalysisRules, DomainSource, Grounds};
 pub use approval::{Approvals, Shown, Waiting};
-pub use keeper::StoreArtifactSink;
+pub use artifact_sink::StoreArtifactSink;
 pub use ledger::StoreLedger;
 pub use search::Found;
 
@@ -61,9 +61,9 @@ pub struct Options {
 
 /// Everything that can be done, and the one way to do it.
 pub struct Toolbox {
-    desk: Arc<ToolGateway>,
-    house: AppContext,
-    pens: JournalWriters,
+    gateway: Arc<ToolGateway>,
+    app: AppContext,
+    journal_writers: JournalWriters,
     options: Options,
     servers: Servers,
     watched: Arc<RwLock<BTreeMap<ServerName, Arc<Watched>>>>,
@@ -81,35 +81,35 @@ const LOOK: Duration = Duration::from_secs(20);
 
 impl Toolbox {
     /// Puts everything together.
-    pub async fn open(house: &AppContext, mut options: Options) -> Result<Self> {
+    pub async fn open(app: &AppContext, mut options: Options) -> Result<Self> {
         for root in &mut options.roots {
             root.home = Some(options.home.clone());
         }
         let folders: Vec<PathBuf> = options.roots.iter().map(|root| root.path.clone()).collect();
         let grounds = Arc::new(Grounds::new(&folders, &options.home));
         let registry = Registry::new(Vec::new());
-        registry.set_agents("own", own::agents(house, &options, &grounds)?);
-        registry.set_builtin(own::builtins(house, &options, &grounds, &Configuration::default())?);
-        let pens = JournalWriters::default();
-        let ledger = Arc::new(StoreLedger::new(house.store.clone(), pens.clone()));
-        let keeper = Arc::new(StoreArtifactSink::new(house.store.clone(), &house.artifacts));
-        let desk =
-            ToolGateway::new(registry, ledger.clone(), keeper, house.clock.clone(), house.random.clone());
-        let callers = Callers::new(options.grants.clone(), desk.registry().clone());
+        registry.set_agents("own", own::agents(app, &options, &grounds)?);
+        registry.set_builtin(own::builtins(app, &options, &grounds, &Configuration::default())?);
+        let journal_writers = JournalWriters::default();
+        let ledger = Arc::new(StoreLedger::new(app.store.clone(), journal_writers.clone()));
+        let artifacts = Arc::new(StoreArtifactSink::new(app.store.clone(), &app.artifacts));
+        let gateway =
+            ToolGateway::new(registry, ledger.clone(), artifacts, app.clock.clone(), app.random.clone());
+        let callers = Callers::new(options.grants.clone(), gateway.registry().clone());
         let approvals = Approvals {
-            store: house.store.clone(),
-            clock: house.clock.clone(),
-            random: house.random.clone(),
+            store: app.store.clone(),
+            clock: app.clock.clone(),
+            random: app.random.clone(),
             ledger,
             callers: callers.clone(),
         };
-        let servers = Servers::new(mcp_options(&options, house));
+        let servers = Servers::new(mcp_options(&options, app));
         let toolbox = Self {
-            desk: Arc::new(desk),
-            house: house.clone(),
-            pens,
+            gateway: Arc::new(gateway),
+            app: app.clone(),
+            journal_writers,
             pins: Pins::at(options.home.join("config/mcp_pins.json")),
-            index: search::Searcher::new(house.encoder.clone()),
+            index: search::Searcher::new(app.encoder.clone()),
             options,
             servers,
             watched: Arc::default(),
@@ -123,9 +123,9 @@ impl Toolbox {
         Ok(toolbox)
     }
 
-    /// The pens of the runs that are carried out.
-    pub(crate) fn pens(&self) -> &JournalWriters {
-        &self.pens
+    /// The journal writers of the runs that are carried out.
+    pub(crate) fn journal_writers(&self) -> &JournalWriters {
+        &self.journal_writers
     }
 
     /// Reads the files and puts them into force; watches them if that was asked for.
@@ -186,7 +186,7 @@ impl Toolbox {
     async fn apply(&self, configuration: &Configuration) -> Result<()> {
         // Permissions first: what was taken away is gone before anything else happens.
         self.registry().apply(configuration.clone());
-        self.registry().set_builtin(own::builtins(&self.house, &self.options, &self.grounds, configuration)?);
+        self.registry().set_builtin(own::builtins(&self.app, &self.options, &self.grounds, configuration)?);
         let enabled = configuration.domains.iter().filter(|(_, domain)| domain.enabled);
         let sources = enabled.flat_map(|(name, domain)| {
             let of =
@@ -206,7 +206,7 @@ impl Toolbox {
                 None => {
                     let handle = self.servers.get(server.name.as_str())?;
                     let entry = Watched::new(handle, self.pins.clone(), self.registry().clone());
-                    entry.remember(self.house.clock.now())?;
+                    entry.remember(self.app.clock.now())?;
                     self.listen(&entry).await;
                     entry
                 }
@@ -234,19 +234,19 @@ impl Toolbox {
     /// The registry.
     #[must_use]
     pub fn registry(&self) -> &Registry {
-        self.desk.registry()
+        self.gateway.registry()
     }
 
-    /// The desk.
+    /// The gateway.
     #[must_use]
-    pub fn desk(&self) -> &Arc<ToolGateway> {
-        &self.desk
+    pub fn gateway(&self) -> &Arc<ToolGateway> {
+        &self.gateway
     }
 
     /// What questions are answered with.
     #[must_use]
-    pub fn house(&self) -> &AppContext {
-        &self.house
+    pub fn app(&self) -> &AppContext {
+        &self.app
     }
 
     /// What analysis may read and take.
@@ -282,7 +282,7 @@ impl Toolbox {
     /// Calls a tool. One that waits for a person is kept waiting; the error says under which id.
     pub async fn call(&self, request: &Request) -> Result<Receipt> {
         self.find(request).await?;
-        Ok(self.desk.call(request).await?)
+        Ok(self.gateway.call(request).await?)
     }
 
     /// A tool that nobody knows may be one of a server that was never looked at.
@@ -403,7 +403,7 @@ impl Toolbox {
     }
 
     fn mcp_options(&self) -> steward_tools::mcp::Options {
-        mcp_options(&self.options, &self.house)
+        mcp_options(&self.options, &self.app)
     }
 
     /// Stops every server with all its processes.
@@ -413,12 +413,12 @@ impl Toolbox {
     }
 }
 
-fn mcp_options(options: &Options, house: &AppContext) -> steward_tools::mcp::Options {
+fn mcp_options(options: &Options, app: &AppContext) -> steward_tools::mcp::Options {
     steward_tools::mcp::Options {
         launcher: options.launcher.clone(),
         home: Some(options.home.clone()),
         logins: Some(options.home.join("keys/mcp")),
-        clock: house.clock.clone(),
+        clock: app.clock.clone(),
         ..steward_tools::mcp::Options::default()
     }
 }

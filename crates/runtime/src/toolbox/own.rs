@@ -21,7 +21,7 @@ const RETRIES: u32 = 2;
 
 /// Every tool that is built in, set up as the configuration says.
 pub(super) fn builtins(
-    house: &AppContext,
+    app: &AppContext,
     options: &Options,
     grounds: &Arc<Grounds>,
     configuration: &Configuration,
@@ -31,22 +31,22 @@ pub(super) fn builtins(
         let found = laid.iter().find(|(name, _)| name.as_str() == tool);
         found.map(|(_, laid)| laid.settings.parameters.clone()).unwrap_or_default()
     };
-    let encoder = house.encoder.clone();
+    let encoder = app.encoder.clone();
     let embed: memory::Embed = Arc::new(move |texts: &[&str]| {
         texts.iter().map(|text| encoder.embed(text).map(|vector| vector.to_vec())).collect()
     });
     let tools = builtin::all(&builtin::Options {
-        clock: house.clock.clone(),
+        clock: app.clock.clone(),
         roots: options.roots.clone(),
         memory: Some(Arc::new(memory::FileMemory::new(
             options.home.join("memory"),
-            house.clock.clone(),
+            app.clock.clone(),
             Some(embed),
         ))),
         slack: slack_settings(configuration),
         ..builtin::Options::default()
     });
-    let now = house.clock.now();
+    let now = app.clock.now();
     let mut all = Vec::new();
     for tool in tools {
         let settings = Settings {
@@ -61,40 +61,28 @@ pub(super) fn builtins(
             tool: tool.tool.clone(),
         });
     }
-    all.push(fetch(house, parameters("http.fetch"))?);
+    all.push(fetch(app, parameters("http.fetch"))?);
     for (name, description) in steward_analysis::tools::TOOLS {
-        let tool = AnalysisTool {
-            name,
-            house: house.clone(),
-            grounds: grounds.clone(),
-            rules: options.rules.clone(),
-        };
+        let tool =
+            AnalysisTool { name, app: app.clone(), grounds: grounds.clone(), rules: options.rules.clone() };
         let about = about_analysis(name, description);
-        let definition = definition(
-            house,
-            name,
-            &about,
-            analysis::parameters(name),
-            "analysis_tools",
-            ToolOrigin::Builtin,
-        )?;
+        let definition =
+            definition(app, name, &about, analysis::parameters(name), "analysis_tools", ToolOrigin::Builtin)?;
         all.push(registered(definition, examples_of(name), tool));
     }
     Ok(all)
 }
 
 /// The agents that are part of Steward.
-pub(super) fn agents(
-    house: &AppContext,
-    options: &Options,
-    grounds: &Arc<Grounds>,
-) -> Result<Vec<Registered>> {
-    let analyst = Analyst { house: house.clone(), grounds: grounds.clone(), rules: options.rules.clone() };
-    let about = "Answers a question in plain language about files, folders and databases: plans, queries, draws charts, \
-        writes a report, and says where each number comes from. Works in a session of its own and hands back a summary.";
+pub(super) fn agents(app: &AppContext, options: &Options, grounds: &Arc<Grounds>) -> Result<Vec<Registered>> {
+    let analyst = Analyst { app: app.clone(), grounds: grounds.clone(), rules: options.rules.clone() };
+    let about = "Answers a question in plain language about files, folders and databases: plans, queries, \
+        draws charts, writes a report, and says where each number comes from. Works in a session of its own \
+        and hands back \
+        a summary.";
     let parameters = analysis::analyst_parameters();
     let mut definition =
-        definition(house, "agent.analyst", about, parameters, "agent_tools", ToolOrigin::SubAgent)?;
+        definition(app, "agent.analyst", about, parameters, "agent_tools", ToolOrigin::SubAgent)?;
     // Each question is a task of its own with files of its own; asking again is safe but not free.
     definition = definition.with(|definition| definition.idempotency = Idempotency::Keyed)?;
     let examples =
@@ -102,11 +90,11 @@ pub(super) fn agents(
     Ok(vec![registered(definition, examples.map(example).to_vec(), analyst)])
 }
 
-fn fetch(house: &AppContext, parameters: JsonObject) -> Result<Registered> {
+fn fetch(app: &AppContext, parameters: JsonObject) -> Result<Registered> {
     let object = |schema: Json| schema.as_object().cloned().unwrap_or_default();
     let schema = object(HttpFetch::input_schema());
     let made =
-        definition(house, "http.fetch", HttpFetch::description(), schema, "web_tools", ToolOrigin::Builtin)?;
+        definition(app, "http.fetch", HttpFetch::description(), schema, "web_tools", ToolOrigin::Builtin)?;
     let made = made.with(|definition| {
         definition.return_schema = object(HttpFetch::output_schema());
         definition.approval = ApprovalMode::WhenUntrusted;
@@ -114,7 +102,7 @@ fn fetch(house: &AppContext, parameters: JsonObject) -> Result<Registered> {
         // Writing methods are refused unless the operator allows them; then each call counts.
         let writes = parameters.get("allow_writes").and_then(Json::as_bool).unwrap_or_default();
         definition.idempotency = if writes { Idempotency::None } else { Idempotency::ReadOnly };
-        // It may be repeated, but an address carries what is put into it out of the house: that is
+        // It may be repeated, but an address carries what is put into it out of this machine: that is
         // no plain read.
         definition.metadata.insert("effect".into(), Effect::Change.name().into());
     })?;
@@ -122,7 +110,9 @@ fn fetch(house: &AppContext, parameters: JsonObject) -> Result<Registered> {
     let tool = HttpFetch::new(&Json::Object(parameters))?;
     let mut entry = registered(made, vec![example("get the page https://example.com/status")], tool);
     if !allowed {
-        let off = "off until config/tools.yaml names hosts it may reach, under tools: http.fetch: parameters: allow".to_owned();
+        let off = "off until config/tools.yaml names hosts it may reach, under tools: http.fetch: \
+            parameters: allow"
+            .to_owned();
         entry.settings = Arc::new(Settings { off: Some(off), ..(*entry.settings).clone() });
     }
     Ok(entry)
@@ -181,14 +171,14 @@ fn examples_of(name: &str) -> Vec<Example> {
 }
 
 fn definition(
-    house: &AppContext,
+    app: &AppContext,
     name: &str,
     description: &str,
     parameters: JsonObject,
     category: &str,
     origin: ToolOrigin,
 ) -> Result<Valid<ToolDefinition>> {
-    let now = house.clock.now();
+    let now = app.clock.now();
     let definition = ToolDefinition {
         id: builtin::id(name, builtin::VERSION),
         tool_name: ToolName::new(name)?,

@@ -53,9 +53,9 @@ impl Toolbox {
         if generation == snapshot.generation {
             return Ok(index);
         }
-        let now = self.house().clock.now();
+        let now = self.app().clock.now();
         let from = Timestamp::from_micros(now.micros() - EXPERIENCE_DAYS * 86_400 * 1_000_000);
-        let analytics = self.house().store.analytics(&Scope::System, from, now).await?;
+        let analytics = self.app().store.analytics(&Scope::System, from, now).await?;
         let past = |name: &ToolName| {
             let usage = analytics.tools.iter().find(|usage| usage.name == name.as_str());
             usage.map_or_else(CallHistory::default, |usage| CallHistory {

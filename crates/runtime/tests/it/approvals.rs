@@ -62,7 +62,7 @@ async fn one_decision_counts(shop: Shop) {
                 if decider % 4 == 3 {
                     return approvals.reject(&scope(), &shown, &by, "no").await.map(|_| false);
                 }
-                approvals.approve(shop.toolbox.desk(), &scope(), &shown, &by).await.map(|_| true)
+                approvals.approve(shop.toolbox.gateway(), &scope(), &shown, &by).await.map(|_| true)
             });
         }
         let mut counted = Vec::new();
@@ -76,7 +76,7 @@ async fn one_decision_counts(shop: Shop) {
         assert_eq!(counted.len(), 1, "round {round}");
         made += usize::from(counted[0]);
         assert_eq!(shop.ledger().len(), made, "round {round}: one effect for an approval, none for a no");
-        let task = shop.fixture.house.store.task(&scope(), call.task).await.unwrap().unwrap();
+        let task = shop.fixture.app.store.task(&scope(), call.task).await.unwrap().unwrap();
         let ended = if counted[0] { TaskStatus::Completed } else { TaskStatus::Failed };
         assert_eq!(task.status, ended, "round {round}");
     }
@@ -120,7 +120,7 @@ async fn one_decision_goes_on(shop: Shop) {
         let counted = decisions.iter().filter(|decision| decision.is_ok()).count();
         assert_eq!(counted, 1, "round {round}: {decisions:?}");
         assert_eq!(shop.ledger().len(), round + 1, "round {round}: one effect each");
-        let task = shop.fixture.house.store.task(&scope(), ran.task).await.unwrap().unwrap();
+        let task = shop.fixture.app.store.task(&scope(), ran.task).await.unwrap().unwrap();
         assert_eq!(task.status, TaskStatus::Completed, "round {round}: {:?}", task.error);
     }
 }
@@ -171,7 +171,7 @@ async fn one_decision_makes_both_calls(shop: Shop) {
             "round {round}: {decisions:?}"
         );
         assert_eq!(shop.ledger().len(), 2 * (round + 1), "round {round}: one effect for each call");
-        let task = shop.fixture.house.store.task(&scope(), ran.task).await.unwrap().unwrap();
+        let task = shop.fixture.app.store.task(&scope(), ran.task).await.unwrap().unwrap();
         assert_eq!(task.status, TaskStatus::Completed, "round {round}: {:?}", task.error);
     }
 }
@@ -206,7 +206,7 @@ async fn an_old_decision_does_not_decide_the_next_gate() {
     assert_eq!(waits[0].reason, "Second?");
     // A run's gate is not decided as if it were a single call.
     let (shown, by) = (waits[0].shown().unwrap(), Label::new("bob").unwrap());
-    let alone = shop.toolbox.approvals().approve(shop.toolbox.desk(), &scope(), &shown, &by).await;
+    let alone = shop.toolbox.approvals().approve(shop.toolbox.gateway(), &scope(), &shown, &by).await;
     assert!(matches!(alone, Err(RuntimeError::Decision(_))), "{alone:?}");
     assert!(shop.toolbox.approvals().reject(&scope(), &shown, &by, "").await.is_err());
 }
@@ -245,7 +245,7 @@ async fn an_approval_is_for_the_version_that_was_accepted() {
     again.pins().accept(&"shop".parse().unwrap(), None).unwrap();
     again.look_at("shop").await.unwrap();
     let (shown, by) = (call.shown().unwrap(), Label::new("bob").unwrap());
-    let made = again.approvals().approve(again.desk(), &scope(), &shown, &by).await;
+    let made = again.approvals().approve(again.gateway(), &scope(), &shown, &by).await;
     assert!(made.is_err_and(
         |error| error.to_string().contains("other arguments") || error.to_string().contains("changed")
     ));
@@ -313,7 +313,7 @@ async fn what_was_decided_keeps_no_secrets() {
     let approvals = shop.toolbox.approvals();
     let waiting = approvals.wait(&call, &needed).await.unwrap();
     let kept = async || {
-        format!("{:?}", shop.fixture.house.store.checkpoints(&Scope::System, waiting.task).await.unwrap())
+        format!("{:?}", shop.fixture.app.store.checkpoints(&Scope::System, waiting.task).await.unwrap())
     };
     assert!(kept().await.contains("hunter2"), "what waits is the exact call");
     let shown = Shown { task: waiting.task, digest: needed.digest.clone() };

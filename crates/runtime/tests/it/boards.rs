@@ -42,15 +42,15 @@ fn held(of: &UserId, data: &[String]) -> Ask {
 async fn view(fixture: &Fixture, board: &Board, of: &UserId, filters: Vec<BoardFilter>) -> BoardView {
     let grants = |data: &[String]| Ok(held(of, data));
     let choice = BoardChoice { filters, ..BoardChoice::default() };
-    fixture.house.view_board(board, of, &choice, &grants, None).await.unwrap()
+    fixture.app.view_board(board, of, &choice, &grants, None).await.unwrap()
 }
 
 async fn board(fixture: &Fixture, tiles: &[(&str, Option<&str>)], data: &[&str]) -> Board {
     let data: Vec<String> = data.iter().map(|file| retail(file)).collect();
-    let mut board = fixture.house.add_board(&user(), Label::new("Sales").unwrap(), "test").await.unwrap();
+    let mut board = fixture.app.add_board(&user(), Label::new("Sales").unwrap(), "test").await.unwrap();
     for (question, sql) in tiles {
         let new = NewTile { sql: sql.map(str::to_owned), ..NewTile::default() };
-        board = fixture.house.pin(&ask(question, &data), board.id, new, "test").await.unwrap().0;
+        board = fixture.app.pin(&ask(question, &data), board.id, new, "test").await.unwrap().0;
     }
     board
 }
@@ -114,10 +114,10 @@ async fn a_board_shows_each_viewer_what_they_may_see() {
         locked: vec![filter("state", &["Utah"])],
         refresh: false,
     };
-    let locked = fixture.house.view_board(&board, &user(), &choice, &grants, None).await.unwrap();
+    let locked = fixture.app.view_board(&board, &user(), &choice, &grants, None).await.unwrap();
     assert_eq!(firsts(&locked.tiles[0]), BTreeSet::from(["Utah".to_owned()]));
     // Each reading is an entry of its reader.
-    let chains = fixture.house.store.chains(&Scope::User(ben()), None, 10).await.unwrap();
+    let chains = fixture.app.store.chains(&Scope::User(ben()), None, 10).await.unwrap();
     assert_eq!(chains.len(), 1, "the readings of a viewer stand on a chain of theirs");
 }
 
@@ -169,7 +169,7 @@ async fn a_filter_reaches_every_tile_through_columns_and_joins() {
     // What does not fit is said.
     let grants = |data: &[String]| Ok(held(&user(), data));
     let wrong = BoardChoice { filters: vec![filter("quantity", &["many"])], ..BoardChoice::default() };
-    let said = fixture.house.view_board(&board, &user(), &wrong, &grants, None).await.unwrap();
+    let said = fixture.app.view_board(&board, &user(), &wrong, &grants, None).await.unwrap();
     assert_eq!(said.tiles[0].error_code.as_deref(), Some("RUN034"));
     // A masked column is not filtered by, nor are its values offered.
     let masked = view(&fixture, &board, &ben(), vec![filter("sales.customer_id", &["C0205"])]).await;
@@ -181,11 +181,11 @@ async fn a_filter_reaches_every_tile_through_columns_and_joins() {
 async fn a_tile_is_edited_in_place_and_runs_again() {
     let fixture = Fixture::new();
     let answer = fixture.ask(ask("total amount by category", &[retail("sales.csv")])).await;
-    let house = &fixture.house;
-    let made = house.add_board(&user(), Label::new("Sales").unwrap(), "test").await.unwrap();
+    let app = &fixture.app;
+    let made = app.add_board(&user(), Label::new("Sales").unwrap(), "test").await.unwrap();
     let task = answer.response.request_id;
     let new = NewTile { origin: Some(task), ..NewTile::default() };
-    let (board, tile) = house
+    let (board, tile) = app
         .pin(&ask("total amount by category", &[retail("sales.csv")]), made.id, new, "test")
         .await
         .unwrap();
@@ -193,30 +193,30 @@ async fn a_tile_is_edited_in_place_and_runs_again() {
     assert_eq!(firsts(&seen.tiles[0]).len(), answer.tables[0].frame.rows.len());
     let plain = ask("", &[]);
     let edit = TileEdit { new: by_sql(BY_STATE), ..TileEdit::default() };
-    let board = house.edit_tile(&plain, board.id, tile, edit, "test").await.unwrap();
+    let board = app.edit_tile(&plain, board.id, tile, edit, "test").await.unwrap();
     assert!(firsts(&view(&fixture, &board, &user(), Vec::new()).await.tiles[0]).contains("Arizona"));
     let edit = TileEdit { question: Some("number of orders by segment".into()), ..TileEdit::default() };
-    let board = house.edit_tile(&plain, board.id, tile, edit, "test").await.unwrap();
+    let board = app.edit_tile(&plain, board.id, tile, edit, "test").await.unwrap();
     assert!(firsts(&view(&fixture, &board, &user(), Vec::new()).await.tiles[0]).contains("Consumer"));
     // What does not run or may not be read is refused, and the tile stays as it was.
     for sql in ["SELECT nothing FROM sales", "DROP TABLE sales"] {
         let edit = TileEdit { new: by_sql(sql), ..TileEdit::default() };
-        assert!(house.edit_tile(&plain, board.id, tile, edit, "test").await.is_err(), "{sql}");
+        assert!(app.edit_tile(&plain, board.id, tile, edit, "test").await.is_err(), "{sql}");
     }
-    assert_eq!(house.board(&user(), board.id).await.unwrap(), board);
+    assert_eq!(app.board(&user(), board.id).await.unwrap(), board);
     // Nobody else changes it, and while it is not shared nobody else sees it.
     let other = Ask { user: ben(), ..ask("total amount", &[retail("sales.csv")]) };
-    assert_eq!(house.pin(&other, board.id, NewTile::default(), "test").await.unwrap_err().code(), "STO001");
+    assert_eq!(app.pin(&other, board.id, NewTile::default(), "test").await.unwrap_err().code(), "STO001");
     let share = |board: &mut Board| {
         board.is_shared = true;
         Ok(())
     };
-    let board = house.change_board(&user(), board.id, "shared", "test", share).await.unwrap();
-    assert_eq!(house.board(&ben(), board.id).await.unwrap().tiles.len(), 1);
-    assert_eq!(house.pin(&other, board.id, NewTile::default(), "test").await.unwrap_err().code(), "RUN019");
-    assert!(house.remove_board(&ben(), board.id, "test").await.is_err());
+    let board = app.change_board(&user(), board.id, "shared", "test", share).await.unwrap();
+    assert_eq!(app.board(&ben(), board.id).await.unwrap().tiles.len(), 1);
+    assert_eq!(app.pin(&other, board.id, NewTile::default(), "test").await.unwrap_err().code(), "RUN019");
+    assert!(app.remove_board(&ben(), board.id, "test").await.is_err());
     // Words, and the page that works offline.
-    let (board, _) = house
+    let (board, _) = app
         .add_text(&user(), board.id, "Orders **per segment**".into(), NewTile::default(), "test")
         .await
         .unwrap();
@@ -232,13 +232,13 @@ async fn a_tile_is_edited_in_place_and_runs_again() {
 #[tokio::test]
 async fn results_are_shared_between_equal_grants_for_their_time_only() {
     let fixture = Fixture::new();
-    let house = &fixture.house;
+    let app = &fixture.app;
     let board = board(&fixture, &[("by state", Some(BY_STATE))], &["sales.csv"]).await;
     let short = |board: &mut Board| {
         board.fresh_seconds = 2;
         Ok(())
     };
-    let board = house.change_board(&user(), board.id, "changed", "test", short).await.unwrap();
+    let board = app.change_board(&user(), board.id, "changed", "test", short).await.unwrap();
     let cache = BoardCache::default();
     let read = AtomicUsize::new(0);
     let look = async |of: &UserId, refresh: bool| {
@@ -247,7 +247,7 @@ async fn results_are_shared_between_equal_grants_for_their_time_only() {
             Ok(held(of, data))
         };
         let choice = BoardChoice { refresh, ..BoardChoice::default() };
-        house.view_board(&board, of, &choice, &grants, Some(&cache)).await.unwrap()
+        app.view_board(&board, of, &choice, &grants, Some(&cache)).await.unwrap()
     };
     // Viewers who come at once wait for one reading.
     let all = futures_util::future::join_all((0..20).map(|_| async { look(&user(), false).await })).await;
@@ -269,10 +269,9 @@ async fn results_are_shared_between_equal_grants_for_their_time_only() {
         board.tiles[0].title = "States".to_owned();
         Ok(())
     };
-    let board = house.change_board(&user(), board.id, "changed", "test", renamed).await.unwrap();
+    let board = app.change_board(&user(), board.id, "changed", "test", renamed).await.unwrap();
     let grants = |data: &[String]| Ok(held(&user(), data));
-    let anew =
-        house.view_board(&board, &user(), &BoardChoice::default(), &grants, Some(&cache)).await.unwrap();
+    let anew = app.view_board(&board, &user(), &BoardChoice::default(), &grants, Some(&cache)).await.unwrap();
     assert!(!anew.cached && anew.tiles[0].title == "States");
 }
 

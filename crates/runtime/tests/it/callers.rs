@@ -44,7 +44,7 @@ fn asks_first(name: &str) -> Json {
 }
 
 async fn error_of(shop: &Shop, task: TaskId) -> String {
-    let found = shop.fixture.house.store.task(&Scope::System, task).await.unwrap().unwrap();
+    let found = shop.fixture.app.store.task(&Scope::System, task).await.unwrap().unwrap();
     found.error.clone().unwrap_or_default()
 }
 
@@ -113,13 +113,13 @@ async fn the_waiting_call_of_a_disabled_person_is_not_made() {
     let (approvals, by) = (shop.toolbox.approvals(), Label::new("bob").unwrap());
     let shown = approvals.wait(&wanted, &needed).await.unwrap().shown().unwrap();
     grants(&shop).set(user(), Err("they are disabled"));
-    let refused = approvals.approve(shop.toolbox.desk(), &scope(), &shown, &by).await;
+    let refused = approvals.approve(shop.toolbox.gateway(), &scope(), &shown, &by).await;
     assert!(matches!(refused, Err(Error::NotAdmitted { .. })), "{refused:?}");
     assert!(shop.ledger().is_empty());
     assert_eq!(approvals.list(&scope()).await.unwrap().len(), 1, "it still waits");
     // Not let in, or let in without the tool: the approver's own grants do not count.
     grants(&shop).set(user(), Ok(holds(&["math.*"])));
-    assert!(approvals.approve(shop.toolbox.desk(), &scope(), &shown, &by).await.is_err());
+    assert!(approvals.approve(shop.toolbox.gateway(), &scope(), &shown, &by).await.is_err());
     assert!(shop.ledger().is_empty());
     shop.toolbox.close().await;
 }

@@ -21,7 +21,7 @@ async fn with_servers(servers: Json) -> Office {
     std::fs::create_dir_all(home.join("config")).unwrap();
     std::fs::write(home.join("config/mcp_servers.yaml"), json!({ "servers": servers }).to_string()).unwrap();
     let toolbox = Shop::toolbox(&fixture).await;
-    Office { talker: ChatService::new(Arc::new(toolbox), Limits::default()), fixture }
+    Office { chat: ChatService::new(Arc::new(toolbox), Limits::default()), fixture }
 }
 
 fn listed(name: &str, script: &str) -> Json {
@@ -31,7 +31,7 @@ fn listed(name: &str, script: &str) -> Json {
 #[tokio::test]
 async fn servers_that_are_merely_listed_are_applications_of_their_own() {
     let office = with_servers(json!([listed("my-tasks", "todo"), listed("notebook", "notes")])).await;
-    let reader = office.talker.reader(&Caller::owner(user()), &[]).await.unwrap();
+    let reader = office.chat.reader(&Caller::owner(user()), &[]).await.unwrap();
     let domains: Vec<&str> = reader.domains().map(|topic| topic.name.as_str()).collect();
     assert_eq!(domains, ["my_tasks", "notebook"]);
     let tasks = office.say(None, "show my tasks").await;
@@ -57,7 +57,7 @@ async fn a_server_that_starts_slowly_is_waited_for_with_a_word_about_it() {
         data: Vec::new(),
         choice: None,
     };
-    let reply = office.talker.say(&turn, &|one| heard.lock().unwrap().push(one)).await.unwrap();
+    let reply = office.chat.say(&turn, &|one| heard.lock().unwrap().push(one)).await.unwrap();
     assert_eq!(reply.outcome, Outcome::Answered, "{reply:#?}");
     let waited = ProgressEvent::Waiting { servers: vec!["todo".into()] };
     assert_eq!(heard.lock().unwrap().first(), Some(&waited));
@@ -78,6 +78,6 @@ async fn a_server_that_does_not_come_is_named() {
         Caller { tools: Some(["notes.*".into()].into()), administrator: false, ..Caller::owner(user()) };
     let turn =
         Turn { said: "show my accounts".into(), conversation: None, caller, data: Vec::new(), choice: None };
-    let reply = office.talker.say(&turn, &|_| {}).await.unwrap();
+    let reply = office.chat.say(&turn, &|_| {}).await.unwrap();
     assert!(!reply.response.answer.contains("ledger"), "{}", reply.response.answer);
 }

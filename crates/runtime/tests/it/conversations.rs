@@ -17,7 +17,7 @@ async fn and_texas() {
     let whole = fixture.ask(ask("total amount in Texas in 2021", &[retail("sales.csv")])).await;
     assert_eq!(second.tables[0].frame.rows, whole.tables[0].frame.rows);
     let history = fixture
-        .house
+        .app
         .store
         .history(&Scope::User(user()), first.conversation_id.unwrap(), Page::first(10))
         .await
@@ -30,13 +30,13 @@ async fn and_texas() {
 async fn an_unknown_conversation_is_refused() {
     let fixture = Fixture::new();
     let lost = Ask { conversation: Some(ConversationId(uuid::Uuid::nil())), ..ask("and Texas?", &[]) };
-    let refused = fixture.house.ask(&lost, &|_| {}).await;
+    let refused = fixture.app.ask(&lost, &|_| {}).await;
     assert!(matches!(refused, Err(Error::NoConversation(_))));
 }
 
 #[tokio::test]
 async fn a_question_needs_data() {
     let fixture = Fixture::new();
-    let refused = fixture.house.ask(&ask("how many?", &[]), &|_| {}).await;
+    let refused = fixture.app.ask(&ask("how many?", &[]), &|_| {}).await;
     assert!(matches!(refused, Err(Error::NoData)));
 }

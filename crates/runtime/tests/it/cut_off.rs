@@ -24,7 +24,7 @@ fn scope() -> Scope {
 
 fn runner(office: &Office) -> Runner {
     let home = office.fixture.folder.path().to_owned();
-    Runner::new(office.talker.toolbox().clone(), Arc::new(Models::default()), home).unwrap()
+    Runner::new(office.chat.toolbox().clone(), Arc::new(Models::default()), home).unwrap()
 }
 
 /// Works on something until this happens, and then never again: as if the process had been killed.
@@ -48,8 +48,8 @@ async fn cut_off<T>(
     let name = runner(office).holder().name.to_string();
     let mut parts: Vec<&str> = name.split('/').collect();
     parts[1] = "4194399";
-    let store = &office.fixture.house.store;
-    let until = office.fixture.house.clock.now();
+    let store = &office.fixture.app.store;
+    let until = office.fixture.app.clock.now();
     let worker = Label::new(parts.join("/")).unwrap();
     let gone = Change::Hold { task, worker, until, unless_held: None };
     store.commit(&scope(), Commit::new(user(), task).change(gone)).await.unwrap();
@@ -65,7 +65,7 @@ async fn question_cut_off(office: &Office) -> TaskId {
         _ => {}
     };
     let question = local("total amount by state", &[retail("sales.csv")]);
-    let work = office.fixture.house.ask(&question, &watch);
+    let work = office.fixture.app.ask(&question, &watch);
     cut_off(office, work, &seen, &reached).await
 }
 
@@ -80,7 +80,7 @@ async fn a_question_is_a_plan_that_can_be_replayed_and_inspected_at_any_step() {
     let answer = office.fixture.ask(question).await;
     assert_eq!(answer.response.status, ResponseStatus::Completed, "{:?}", answer.response);
     let task = answer.response.request_id;
-    let store = &*office.fixture.house.store;
+    let store = &*office.fixture.app.store;
     let (program, events) = run::history(store, &scope(), task).await.unwrap();
     assert!(!program.nodes().is_empty());
     assert_eq!(events.len(), 1 + program.nodes().len(), "{events:#?}");
@@ -101,7 +101,7 @@ async fn a_question_that_was_cut_off_is_answered_by_the_next_worker() {
     let options = ServiceOptions { until_empty: true, ..ServiceOptions::default() };
     let worker = Service::new(runner(&office), options);
     worker.run(CancellationToken::new(), Arc::new(|_, _| {})).await.unwrap();
-    let store = &office.fixture.house.store;
+    let store = &office.fixture.app.store;
     let ended = store.task(&scope(), task).await.unwrap().unwrap();
     assert_eq!(ended.status, TaskStatus::Completed, "{ended:?}");
     assert_eq!(answers(&office, task).await, 1);
@@ -124,13 +124,13 @@ async fn a_question_that_was_cut_off_is_answered_by_the_next_worker() {
 async fn a_question_that_was_cut_off_is_ended_with_the_reason_at_the_next_start() {
     let office = Office::todo().await;
     let task = question_cut_off(&office).await;
-    let house = &office.fixture.house;
-    assert_eq!(run::end_cut_off(house, &scope()).await.unwrap(), [task]);
-    let ended = house.store.task(&scope(), task).await.unwrap().unwrap();
+    let app = &office.fixture.app;
+    assert_eq!(run::end_cut_off(app, &scope()).await.unwrap(), [task]);
+    let ended = app.store.task(&scope(), task).await.unwrap().unwrap();
     assert_eq!(ended.status, TaskStatus::Failed);
     assert!(ended.error.as_ref().is_some_and(|why| why.contains("cut off")), "{ended:?}");
-    assert_eq!(run::end_cut_off(house, &scope()).await.unwrap(), []);
-    let request = house.store.request(&scope(), task).await.unwrap().unwrap();
+    assert_eq!(run::end_cut_off(app, &scope()).await.unwrap(), []);
+    let request = app.store.request(&scope(), task).await.unwrap().unwrap();
     assert_eq!(request.status, steward_domain::RequestStatus::Failed);
 }
 
@@ -138,10 +138,10 @@ async fn a_question_that_was_cut_off_is_ended_with_the_reason_at_the_next_start(
 async fn a_question_that_nobody_waits_for_any_more_ends() {
     let fixture = Fixture::new();
     let question = local("total amount by state", &[retail("sales.csv")]);
-    let waited = fixture.house.ask(&question, &|_| {});
+    let waited = fixture.app.ask(&question, &|_| {});
     assert!(tokio::time::timeout(Duration::from_millis(1), waited).await.is_err());
     for _ in 0..200 {
-        let tasks = fixture.house.store.tasks(&scope(), TaskFilter::default(), Page::first(5)).await.unwrap();
+        let tasks = fixture.app.store.tasks(&scope(), TaskFilter::default(), Page::first(5)).await.unwrap();
         match tasks.first().map(|task| task.status) {
             // It was dropped before it was a task.
             None | Some(TaskStatus::Failed) => return,
@@ -176,11 +176,11 @@ async fn a_turn_that_was_cut_off_says_so_in_its_conversation() {
     };
     let (said, caller) = ("show my tasks".to_owned(), Caller::owner(user()));
     let turn = Turn { said, conversation: None, caller, data: Vec::new(), choice: None };
-    let task = cut_off(&office, office.talker.say(&turn, &watch), &seen, &reached).await;
+    let task = cut_off(&office, office.chat.say(&turn, &watch), &seen, &reached).await;
     let options = ServiceOptions { until_empty: true, ..ServiceOptions::default() };
     let worker = Service::new(runner(&office), options);
     worker.run(CancellationToken::new(), Arc::new(|_, _| {})).await.unwrap();
-    let store = &office.fixture.house.store;
+    let store = &office.fixture.app.store;
     let ended = store.task(&scope(), task).await.unwrap().unwrap();
     assert_eq!(ended.status, TaskStatus::Failed, "{ended:?}");
     assert!(ended.error.as_ref().is_some_and(|why| why.contains("cut off")), "{ended:?}");

@@ -15,23 +15,23 @@ fn asker() -> Caller {
 
 async fn say(office: &Office, conversation: Option<ConversationId>, said: &str) -> Reply {
     let turn = Turn { said: said.into(), conversation, caller: asker(), data: Vec::new(), choice: None };
-    office.talker.say(&turn, &|_| {}).await.unwrap()
+    office.chat.say(&turn, &|_| {}).await.unwrap()
 }
 
 /// What somebody else decides.
 async fn decide(office: &Office, task: TaskId, rejected: Option<&str>) {
-    let (toolbox, scope) = (office.talker.toolbox(), Scope::User(user()));
+    let (toolbox, scope) = (office.chat.toolbox(), Scope::User(user()));
     let by = Label::new("boss").unwrap();
     let waiting = toolbox.approvals().list(&scope).await.unwrap();
     let shown = waiting.iter().find(|waiting| waiting.task == task).unwrap().shown().unwrap();
     match rejected {
         Some(why) => drop(toolbox.approvals().reject(&scope, &shown, &by, why).await.unwrap()),
-        None => drop(toolbox.approvals().approve(toolbox.desk(), &scope, &shown, &by).await.unwrap()),
+        None => drop(toolbox.approvals().approve(toolbox.gateway(), &scope, &shown, &by).await.unwrap()),
     }
 }
 
 async fn told(office: &Office, id: ConversationId) -> Vec<String> {
-    let store = &office.fixture.house.store;
+    let store = &office.fixture.app.store;
     let history = store.history(&Scope::User(user()), id, Page::first(50)).await.unwrap();
     let agent = history.iter().filter(|message| message.role == Role::Agent);
     agent.map(|message| message.content.to_string()).collect()
@@ -44,10 +44,10 @@ async fn an_approval_is_told_once_with_who_and_what_came_of_it() {
     assert_eq!(asked.outcome, Outcome::Confirm, "{asked:#?}");
     let [task] = asked.waiting.as_slice() else { panic!("{asked:#?}") };
     let id = asked.conversation_id;
-    assert!(!office.talker.tell_decisions(&user(), id).await.unwrap(), "nothing was decided yet");
+    assert!(!office.chat.tell_decisions(&user(), id).await.unwrap(), "nothing was decided yet");
     decide(&office, *task, None).await;
-    assert!(office.talker.tell_decisions(&user(), id).await.unwrap());
-    assert!(!office.talker.tell_decisions(&user(), id).await.unwrap(), "it is told once");
+    assert!(office.chat.tell_decisions(&user(), id).await.unwrap());
+    assert!(!office.chat.tell_decisions(&user(), id).await.unwrap(), "it is told once");
     let told = told(&office, id).await;
     assert_eq!(told.len(), 2, "{told:?}");
     assert!(told[1].contains("approved by boss") && told[1].contains("Water the plants"), "{}", told[1]);

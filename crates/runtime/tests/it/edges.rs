@@ -29,10 +29,10 @@ async fn a_turn_that_is_called_off_ends_with_its_reason() {
             stop.cancel();
         }
     };
-    let error = office.talker.say_until(&turn("show my tasks", None), &heard, &stop).await.unwrap_err();
+    let error = office.chat.say_until(&turn("show my tasks", None), &heard, &stop).await.unwrap_err();
     assert_eq!(error.code(), "RUN016", "{error}");
     let scope = Scope::User(user());
-    let store = &office.fixture.house.store;
+    let store = &office.fixture.app.store;
     let tasks = store.tasks(&scope, TaskFilter::default(), Page::first(10)).await.unwrap();
     let task = tasks.first().unwrap();
     assert!(
@@ -81,7 +81,7 @@ async fn a_chart_of_data_that_was_brought_writes_no_note() {
     std::fs::write(&path, "category,amount\nBikes,100\nHelmets,40\nBikes,60\nLights,20\n").unwrap();
     let brought =
         Turn { data: vec![path.display().to_string()], ..turn("pie chart of amount by category", None) };
-    let reply = office.talker.say(&brought, &|_| {}).await.unwrap();
+    let reply = office.chat.say(&brought, &|_| {}).await.unwrap();
     assert_eq!(reply.outcome, Outcome::Answered, "{reply:#?}");
     let shown = reply.json().to_string();
     assert!(shown.contains("Bikes") && shown.contains("160"), "{shown}");
@@ -98,7 +98,7 @@ async fn a_chart_of_data_that_was_brought_writes_no_note() {
 async fn a_conversation_that_is_deleted_takes_its_words_and_answers_along() {
     let office = Office::todo().await;
     let reply = office.say(None, "show me task 2").await;
-    let (store, scope) = (&office.fixture.house.store, Scope::User(user()));
+    let (store, scope) = (&office.fixture.app.store, Scope::User(user()));
     let files: Vec<String> = store
         .artifacts(&scope, reply.task_id)
         .await
@@ -110,10 +110,10 @@ async fn a_conversation_that_is_deleted_takes_its_words_and_answers_along() {
     let kept = store.payloads(&scope, reply.task_id.into()).await.unwrap();
     assert!(kept.iter().any(|payload| payload.erased_at.is_none()), "{kept:?}");
     let owner = user();
-    let by = EndedBy { user: &owner, door: "test", at: office.fixture.house.clock.now() };
+    let by = EndedBy { user: &owner, door: "test", at: office.fixture.app.clock.now() };
     let stranger = Scope::User("somebody_else".parse().unwrap());
     let id = reply.conversation_id;
-    let kept_in = &office.fixture.house.artifacts;
+    let kept_in = &office.fixture.app.artifacts;
     let refused = converse::end(&**store, kept_in, &stranger, id, Ending::Deleted, by).await.unwrap_err();
     assert_eq!(refused.code(), "STO001", "what is not theirs is not there");
     converse::end(&**store, kept_in, &scope, id, Ending::Deleted, by).await.unwrap();

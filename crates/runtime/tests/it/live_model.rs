@@ -45,7 +45,7 @@ async fn a_real_model_does_a_task_with_two_tools() {
 
     let scope = Scope::User(user());
     let (program, events) =
-        steward_runtime::run::history(&*fixture.house.store, &scope, ran.task).await.unwrap();
+        steward_runtime::run::history(&*fixture.app.store, &scope, ran.task).await.unwrap();
     let trace = steward_engine::trace(&program, &events).unwrap();
     let calls: Vec<_> = trace.steps.iter().flat_map(|step| &step.tool_calls).collect();
     let names: Vec<&str> = calls.iter().map(|call| call.tool.as_str()).collect();
@@ -70,7 +70,7 @@ impl LiveChat {
         let recording = files.join(format!("{name}.jsonl"));
         let mut fixture = Fixture::new();
         // Prompts say what day it is.
-        fixture.house.clock = Arc::new(SameDay(SystemClock::default()));
+        fixture.app.clock = Arc::new(SameDay(SystemClock::default()));
         let home = fixture.folder.path().to_owned();
         std::fs::create_dir_all(home.join("config")).unwrap();
         let servers = json!({ "servers": [{ "name": "shop", "transport": "stdio",
@@ -147,5 +147,40 @@ async fn a_real_model_uses_two_tools_in_a_conversation() {
     let used = reply.model.as_ref().unwrap();
     assert_eq!(used.strategy, Strategy::StepByStep);
     assert!(used.unverified.is_empty(), "{:?}", used.unverified);
+    chat.close().await;
+}
+
+#[tokio::test]
+async fn a_real_model_writes_a_plan_before_it_sees_a_result() {
+    let chat = LiveChat::open("plan", &["shop.price", "math.eval"], true).await;
+    let said = "What do 17 lamps cost? Look up the price of one lamp, then calculate 17 times that price.";
+    let reply = chat.say(said, &[]).await;
+    assert_eq!(tools(&reply), ["shop.price", "math.eval"]);
+    assert!(reply.response.answer.contains("391"), "{}", reply.response.answer);
+    let used = reply.model.as_ref().unwrap();
+    assert_eq!(used.strategy, Strategy::PlanFirst);
+    assert!(used.unverified.is_empty(), "{:?}", used.unverified);
+    chat.close().await;
+}
+
+/// A table of sales, a price list and a calculation: the model looks at the data, then at the list,
+/// then puts both together.
+#[tokio::test]
+async fn a_real_model_analyses_in_three_steps() {
+    let chat = LiveChat::open("analysis", &["shop.price", "math.eval"], false).await;
+    let file = chat.fixture.folder.path().join("sales.csv");
+    let rows = ["north,lamp,4", "south,lamp,9", "north,chair,7", "south,lamp,4", "west,chair,2"];
+    std::fs::write(&file, format!("region,article,pieces\n{}\n", rows.join("\n"))).unwrap();
+    let said = "First ask the data for the sum of pieces where article is lamp. Then use shop.price to \
+                look up one lamp. Then use math.eval to multiply both numbers. What is the product?";
+    let reply = chat.say(said, &[file.to_string_lossy().into_owned()]).await;
+    let answer = &reply.response.answer;
+    // 17 lamps at 23.
+    assert!(answer.contains("391"), "{answer}");
+    let called = tools(&reply);
+    assert!(
+        ["steward.ask_data", "shop.price", "math.eval"].iter().all(|tool| called.contains(tool)),
+        "{called:?}"
+    );
     chat.close().await;
 }

@@ -33,6 +33,7 @@ mod toolbox;
 mod verified;
 mod walkthroughs;
 mod workers;
+mod workflow_examples;
 
 use async_trait::async_trait;
 use std::collections::BTreeMap;
@@ -57,9 +58,9 @@ use steward_tools::registry::Registry;
 /// One for all tests: it remembers what it worked out.
 static ENCODER: LazyLock<Arc<Encoder>> = LazyLock::new(Arc::default);
 
-/// A house in a folder of its own.
+/// A app in a folder of its own.
 pub(crate) struct Fixture {
-    pub(crate) house: AppContext,
+    pub(crate) app: AppContext,
     pub(crate) folder: tempfile::TempDir,
     pub(crate) grants: Arc<People>,
 }
@@ -141,7 +142,7 @@ impl Fixture {
         Self::over(folder, Arc::new(store))
     }
 
-    /// A house over a new database of the test server.
+    /// A app over a new database of the test server.
     pub(crate) async fn on_postgres() -> Option<Self> {
         let folder = tempfile::tempdir().unwrap();
         let store = PostgresStore::open(&database().await?, store_options(folder.path())).await.unwrap();
@@ -149,7 +150,7 @@ impl Fixture {
     }
 
     fn over(folder: tempfile::TempDir, store: Arc<dyn Store>) -> Self {
-        let house = AppContext {
+        let app = AppContext {
             store,
             clock: Arc::new(SystemClock::default()),
             random: Arc::new(SystemRandom),
@@ -161,22 +162,22 @@ impl Fixture {
             ledger: Default::default(),
             options: Options::default(),
         };
-        Self { house, folder, grants: Arc::default() }
+        Self { app, folder, grants: Arc::default() }
     }
 
     pub(crate) fn with_model(mut self, reply: serde_json::Value) -> Self {
-        self.house.model = Some(Arc::new(Parrot(reply)));
+        self.app.model = Some(Arc::new(Parrot(reply)));
         self
     }
 
     pub(crate) async fn ask(&self, ask: Ask) -> Answer {
-        self.house.ask(&ask, &|_| {}).await.unwrap()
+        self.app.ask(&ask, &|_| {}).await.unwrap()
     }
 
     /// What the journal says of a request: event types in order, with their data.
     pub(crate) async fn journal(&self, task: TaskId) -> Vec<(String, serde_json::Value)> {
         let scope = Scope::User(user());
-        let entries = self.house.store.entries(&scope, ChainId::from(task), 0, 1000).await.unwrap();
+        let entries = self.app.store.entries(&scope, ChainId::from(task), 0, 1000).await.unwrap();
         entries
             .iter()
             .map(|entry| {

@@ -20,7 +20,7 @@ fn plan(sql: &str) -> Says {
 
 fn with(model: &FakeModel) -> Fixture {
     let mut fixture = Fixture::new();
-    fixture.house.model = model.models().get("big");
+    fixture.app.model = model.models().get("big");
     fixture
 }
 
@@ -110,10 +110,10 @@ async fn a_budget_that_is_used_up_costs_a_note() {
     let model = FakeModel::start(|_| plan("SELECT count(*) AS n FROM sales")).await;
     let mut fixture = with(&model);
     let user_day = Spending { tokens: Some(100), money: None };
-    fixture.house.ledger = Arc::new(ModelLedger::new(ModelBudget { user_day, ..ModelBudget::default() }));
-    let day = fixture.house.clock.now().day();
+    fixture.app.ledger = Arc::new(ModelLedger::new(ModelBudget { user_day, ..ModelBudget::default() }));
+    let day = fixture.app.clock.now().day();
     fixture.ask(ask(question, &data)).await;
-    let used = fixture.house.store.model_usage(&Scope::User(crate::user()), &day, &day).await.unwrap();
+    let used = fixture.app.store.model_usage(&Scope::User(crate::user()), &day, &day).await.unwrap();
     assert_eq!(used.len(), 1, "{used:?}");
     assert_eq!((used[0].calls, used[0].tokens(), used[0].cost_micros), (1, 110, 120));
 
@@ -121,7 +121,7 @@ async fn a_budget_that_is_used_up_costs_a_note() {
     assert_eq!(model.prompts().len(), 1, "the model is not asked");
     assert!(second.assumptions.iter().any(|line| line.contains("budget")), "{:?}", second.assumptions);
     // Another process on the same store knows, too.
-    fixture.house.ledger = Arc::new(ModelLedger::new(ModelBudget { user_day, ..ModelBudget::default() }));
+    fixture.app.ledger = Arc::new(ModelLedger::new(ModelBudget { user_day, ..ModelBudget::default() }));
     fixture.ask(ask(&format!("{question} once more"), &data)).await;
     assert_eq!(model.prompts().len(), 1);
 }

@@ -15,8 +15,9 @@ use steward_store::Scope;
 use tokio_util::sync::CancellationToken;
 
 /// A wish that the reader is not sure of: longer than what it read in it.
-pub(crate) const HARD: &str = "have a look at my tasks, figure out what the dentist thing is about, sort it out in whatever way \
-                    seems best to you, and when all of that is through let me know which of my tasks are left open";
+pub(crate) const HARD: &str = "have a look at my tasks, figure out what the dentist thing is about, sort it \
+    out in whatever way seems best to you, and when all of that is through let me know which of my tasks are \
+    left open";
 
 async fn office(model: &FakeModel) -> Office {
     with_model(Office::todo().await, model)
@@ -28,14 +29,13 @@ fn with_model(office: Office, model: &FakeModel) -> Office {
 
 /// With this model, which may plan first.
 pub(crate) fn served_by(mut office: Office, model: &FakeModel, plan_first: bool) -> Office {
-    let toolbox = office.talker.toolbox().clone();
+    let toolbox = office.chat.toolbox().clone();
     let home = office.fixture.folder.path().to_owned();
     let runner = Runner::new(toolbox.clone(), model.models(), home).unwrap();
     let name = Label::new("big").unwrap();
     let limits = ModelLimits { steps: 8, tokens: 20_000, money: None, seconds: 30 };
     let service = steward_runtime::converse::ChatService::new(toolbox, Default::default());
-    office.talker =
-        service.with_model(ChatModel { runner, extractor: name.clone(), name, limits, plan_first });
+    office.chat = service.with_model(ChatModel { runner, extractor: name.clone(), name, limits, plan_first });
     office
 }
 
@@ -64,6 +64,21 @@ async fn what_the_reader_is_sure_of_costs_no_model() {
     assert!(reply.model.is_none() && model.prompts().is_empty());
 }
 
+/// What a short message leaves open is for the person to say. A long one may say it in words that
+/// the reader does not use, so the model is asked first.
+#[tokio::test]
+async fn a_long_message_is_not_asked_back_about_by_the_reader() {
+    let model = FakeModel::start(|_| Says::Text("It is done.".to_owned())).await;
+    let office = office(&model).await;
+    let reply = office.say(None, "complete the task").await;
+    assert_eq!((reply.outcome, model.prompts().len()), (Outcome::Asked, 0), "{reply:#?}");
+    let long = "complete the task, by which I mean the one that came up when we met last week and talked \
+                about my teeth for the better part of an hour";
+    let reply = office.say(None, long).await;
+    assert!(!model.prompts().is_empty(), "{reply:#?}");
+    assert_eq!(reply.response.answer, "It is done.", "{reply:#?}");
+}
+
 #[tokio::test]
 async fn two_tools_and_a_streamed_answer() {
     let model = FakeModel::start(|messages| match results(messages) {
@@ -76,8 +91,7 @@ async fn two_tools_and_a_streamed_answer() {
     .await;
     let office = office(&model).await;
     let heard: Mutex<Vec<ProgressEvent>> = Mutex::default();
-    let reply =
-        office.talker.say(&turn(HARD, None), &|event| heard.lock().unwrap().push(event)).await.unwrap();
+    let reply = office.chat.say(&turn(HARD, None), &|event| heard.lock().unwrap().push(event)).await.unwrap();
     assert_eq!(reply.outcome, Outcome::Answered, "{reply:#?}");
     // A number that is in no result is marked, one that is stays.
     assert_eq!(reply.response.answer, "The dentist is task 2. There are 77 [unverified] others.");
@@ -98,7 +112,7 @@ async fn two_tools_and_a_streamed_answer() {
     let told: String = heard.iter().map(kind).filter(|kind| *kind != '-').collect();
     assert!(told.starts_with("bbee") && told.ends_with("ttt"), "{told}");
     // The run is a task of its own with its own journal.
-    let (_, events) = history(&*office.fixture.house.store, &Scope::User(user()), used.run).await.unwrap();
+    let (_, events) = history(&*office.fixture.app.store, &Scope::User(user()), used.run).await.unwrap();
     assert!(events.len() >= 5, "{events:?}");
     assert!(office.fixture.count(used.run, "tool_called").await >= 2);
     // The tools that fit are offered, and a search for the rest.
@@ -149,7 +163,7 @@ async fn an_effect_after_a_result_asks_and_a_yes_goes_on() {
     assert_ne!(office.task(2).await["title"], RENAMED, "nothing is done before the yes");
     let task = |reply: &Reply| reply.model.as_ref().unwrap().run;
     let scope = Scope::User(user());
-    let stored = office.fixture.house.store.task(&scope, task(&asked)).await.unwrap().unwrap();
+    let stored = office.fixture.app.store.task(&scope, task(&asked)).await.unwrap().unwrap();
     assert_eq!(stored.status, TaskStatus::Paused);
     let done = office.say(Some(asked.conversation_id), "yes").await;
     assert_eq!(done.outcome, Outcome::Answered, "{done:#?}");
@@ -161,14 +175,14 @@ async fn an_effect_after_a_result_asks_and_a_yes_goes_on() {
     assert_eq!(asked.outcome, Outcome::Confirm);
     let choice = Some(OptionChoice { question: Some(asked.task_id), option: 1 });
     let no = Turn { choice, ..turn("x", Some(asked.conversation_id)) };
-    let reply = office.talker.say(&no, &|_| {}).await.unwrap();
+    let reply = office.chat.say(&no, &|_| {}).await.unwrap();
     assert!(reply.response.answer.contains("error"), "the model is told: {}", reply.response.answer);
 
     // Something else drops it.
     let asked = office.say(None, HARD).await;
     let other = office.say(Some(asked.conversation_id), "show my tasks").await;
     assert!(other.model.is_none(), "{other:#?}");
-    let dropped = office.fixture.house.store.task(&scope, task(&asked)).await.unwrap().unwrap();
+    let dropped = office.fixture.app.store.task(&scope, task(&asked)).await.unwrap().unwrap();
     assert_eq!(dropped.status, TaskStatus::Cancelled);
 }
 
@@ -226,14 +240,14 @@ async fn stop_ends_a_streaming_answer_at_once() {
             stops.cancel();
         }
     };
-    let failed = office.talker.say_until(&turn(HARD, None), &watch, &stop).await.unwrap_err();
+    let failed = office.chat.say_until(&turn(HARD, None), &watch, &stop).await.unwrap_err();
     let took = run.lock().unwrap().unwrap().elapsed();
     assert!(matches!(failed, steward_runtime::Error::CalledOff), "{failed}");
     assert!(took < Duration::from_secs(2), "{took:?}");
     // Nobody takes the run up again.
     let scope = Scope::User(user());
     let tasks =
-        office.fixture.house.store.tasks(&scope, Default::default(), steward_store::Page::first(10)).await;
+        office.fixture.app.store.tasks(&scope, Default::default(), steward_store::Page::first(10)).await;
     let open = tasks.unwrap().into_iter().filter(|task| task.status == TaskStatus::Running).count();
     assert_eq!(open, 0);
 }
@@ -290,7 +304,7 @@ async fn no_prompt_holds_what_is_blocked_or_not_granted() {
         { "name": "payroll", "display_name": "CANARYPAYROLL", "description": "CANARYSALARIES", "data_sources": [payroll] },
     ] });
     std::fs::write(home.join("config/domains.yaml"), domains.to_string()).unwrap();
-    office.talker.toolbox().reload().await.unwrap();
+    office.chat.toolbox().reload().await.unwrap();
     let office = with_model(office, &model);
     let granted = ["region", "amount"].map(str::to_owned).into();
     let caller = Caller {
@@ -305,7 +319,7 @@ async fn no_prompt_holds_what_is_blocked_or_not_granted() {
         caller,
         ..turn("bitte sag mir doch einmal wie es um alles steht und was der Norden macht", None)
     };
-    let reply = office.talker.say(&said, &|_| {}).await.unwrap();
+    let reply = office.chat.say(&said, &|_| {}).await.unwrap();
     eprintln!("{reply:#?}");
     let prompts = model.prompts();
     assert!(prompts.len() >= 2, "{prompts:?}");

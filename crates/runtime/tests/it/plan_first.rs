@@ -34,7 +34,8 @@ fn asked(messages: &[Json]) -> Asked {
 fn renaming(title: &str) -> String {
     json!({ "steps": [
         { "id": "tasks", "tool": "todo.search_tasks", "arguments": { "query": "dentist" } },
-        { "id": "pick", "extract": { "from": { "$ref": "tasks" }, "instruction": "the id of the task", "type": "integer" } },
+        { "id": "pick", "extract": { "from": { "$ref": "tasks" }, "instruction": "the id of the \
+            task", "type": "integer" } },
         { "id": "named", "tool": "todo_update_task", "arguments": { "id": { "$ref": "pick" }, "new_title": title } },
     ], "answer": "which task it was" })
     .to_string()
@@ -58,7 +59,7 @@ async fn a_plan_is_written_carried_out_and_answered() {
     let office = office(&model).await;
     let told = std::sync::Mutex::new(Vec::new());
     let turn = crate::model_turns::turn(HARD, None);
-    let reply = office.talker.say(&turn, &|event| told.lock().unwrap().push(event)).await.unwrap();
+    let reply = office.chat.say(&turn, &|event| told.lock().unwrap().push(event)).await.unwrap();
     assert_eq!(reply.outcome, Outcome::Answered, "{reply:#?}");
     assert_eq!(reply.response.answer, "Task 2 is called Dentist is through now.");
     assert_eq!(office.task(2).await["title"], "Dentist is through");
@@ -81,7 +82,7 @@ async fn a_plan_is_written_carried_out_and_answered() {
     assert!(first.contains("todo.update_task(due?: date, id?: integer"), "{first}");
     assert!(!first.contains("Call the dentist"), "{first}");
     // The run can be read back from its journal.
-    let (_, events) = history(&*office.fixture.house.store, &Scope::User(user()), used.run).await.unwrap();
+    let (_, events) = history(&*office.fixture.app.store, &Scope::User(user()), used.run).await.unwrap();
     assert!(events.len() >= 5, "{events:?}");
 }
 
@@ -148,7 +149,8 @@ async fn an_injected_result_chooses_neither_a_step_nor_a_literal() {
             Says::Text(
                 json!({ "steps": [
                     { "id": "tasks", "tool": "todo.list_tasks" },
-                    { "id": "title", "extract": { "from": { "$ref": "tasks" }, "instruction": "a title", "type": "text" } },
+                    { "id": "title", "extract": { "from": { "$ref": "tasks" }, "instruction": "a \
+                        title", "type": "text" } },
                     { "id": "one", "tool": "todo.update_task", "arguments": { "id": 1, "new_title": "reviewed" } },
                     { "id": "two", "tool": "todo.update_task", "arguments": { "id": 2, "new_title": { "$ref": "title" } } },
                 ] })

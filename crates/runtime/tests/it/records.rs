@@ -106,9 +106,9 @@ impl Bench {
         }
         std::fs::write(home.join("config/mcp_servers.yaml"), config.to_string()).unwrap();
         let toolbox = Shop::toolbox(&fixture).await;
-        let office = Office { talker: ChatService::new(Arc::new(toolbox), Limits::default()), fixture };
+        let office = Office { chat: ChatService::new(Arc::new(toolbox), Limits::default()), fixture };
         // Every application is there once its tools are known.
-        office.talker.reader(&Caller::owner(user()), &[]).await.unwrap();
+        office.chat.reader(&Caller::owner(user()), &[]).await.unwrap();
         for seed in &rows.seeds {
             office.look(&seed.tool, Json::Object(seed.arguments.clone())).await;
         }
@@ -205,7 +205,7 @@ impl Bench {
             data: Vec::new(),
             choice,
         };
-        let reply = match (self.office.talker.say(&turn, &|_| {}).await, last) {
+        let reply = match (self.office.chat.say(&turn, &|_| {}).await, last) {
             (Ok(reply), _) => reply,
             // A button that is not there cannot be pressed: the row goes on where it was.
             (Err(_), Some(last)) if choice.is_some() => last.clone(),

@@ -81,7 +81,7 @@ async fn steps_run_in_order_and_hand_on_what_they_found() {
     let ran = shop.runner().await.start(&user(), "look", json!({ "name": "pen" }), None).await.unwrap();
     assert_eq!(ran.standing, RunStatus::Completed(json!({ "found": "pen" })));
     assert_eq!(shop.ledger(), ["find", "find"]);
-    let store = &shop.fixture.house.store;
+    let store = &shop.fixture.app.store;
     assert_eq!(store.task(&scope(), ran.task).await.unwrap().unwrap().status, TaskStatus::Completed);
     let entries = store.entries(&scope(), ran.task.into(), 0, 100).await.unwrap();
     let called = entries.iter().filter(|entry| entry.entry.event_type == EventType::ToolCalled).count();
@@ -104,7 +104,7 @@ async fn a_pause_survives_a_restart_and_a_decision_goes_on_from_there() {
     shop.define("workflows", "clean", &workflow("clean", "find", nodes, edges));
     let ran = shop.runner().await.start(&user(), "clean", json!({ "name": "pen" }), None).await.unwrap();
     assert_eq!(ran.standing, RunStatus::Waiting);
-    let store = shop.fixture.house.store.clone();
+    let store = shop.fixture.app.store.clone();
     assert_eq!(store.task(&scope(), ran.task).await.unwrap().unwrap().status, TaskStatus::Paused);
     let waiting = shop.toolbox.approvals().list(&scope()).await.unwrap();
     assert_eq!((waiting[0].task, waiting[0].reason.as_str()), (ran.task, "Delete pen?"));
@@ -186,7 +186,7 @@ async fn an_agent_with_the_built_in_model_uses_its_tool() {
     let RunStatus::Completed(Json::String(said)) = &ran.standing else { panic!("{ran:?}") };
     assert!(said.contains("42"), "{said}");
     let (program, events) =
-        steward_runtime::run::history(&*shop.fixture.house.store, &scope(), ran.task).await.unwrap();
+        steward_runtime::run::history(&*shop.fixture.app.store, &scope(), ran.task).await.unwrap();
     let trace = steward_engine::trace(&program, &events).unwrap();
     assert!(!trace.steps.is_empty());
     // The first two steps again, as another task.

@@ -25,7 +25,7 @@ fn scope() -> Scope {
     Scope::User(user())
 }
 
-/// A house whose clock is moved by hand.
+/// A app whose clock is moved by hand.
 struct Bench {
     fixture: Fixture,
     clock: Arc<ManualClock>,
@@ -36,7 +36,7 @@ impl Bench {
     fn over(mut fixture: Fixture) -> Self {
         let start: Timestamp = "2026-03-28T00:00:00Z".parse().unwrap();
         let clock = Arc::new(ManualClock::at(start));
-        fixture.house.clock = clock.clone();
+        fixture.app.clock = clock.clone();
         let data = write(fixture.folder.path(), "stock.csv", "item,amount\npen,5\nlamp,7\n");
         Self { fixture, clock, data }
     }
@@ -73,7 +73,7 @@ impl Bench {
     }
 
     async fn due(&self, schedule: &Schedule) -> Vec<Timestamp> {
-        let ticks = self.fixture.house.store.ticks(&scope(), schedule.id, Page::first(10_000)).await.unwrap();
+        let ticks = self.fixture.app.store.ticks(&scope(), schedule.id, Page::first(10_000)).await.unwrap();
         ticks.iter().rev().map(|tick| tick.due_at).collect()
     }
 }
@@ -94,8 +94,8 @@ async fn a_scheduled_question_is_answered_at_its_time_and_not_before() {
     bench.work(&runner, &nowhere()).await;
     bench.work(&runner, &nowhere()).await;
     assert_eq!(bench.due(&schedule).await, ["2026-03-28T01:30:00Z".parse().unwrap()]);
-    let now: Schedule = find_saved(&*bench.fixture.house.store, &scope(), schedule.id.0).await.unwrap();
-    let task = bench.fixture.house.store.task(&scope(), now.last_task.unwrap()).await.unwrap().unwrap();
+    let now: Schedule = find_saved(&*bench.fixture.app.store, &scope(), schedule.id.0).await.unwrap();
+    let task = bench.fixture.app.store.task(&scope(), now.last_task.unwrap()).await.unwrap().unwrap();
     assert_eq!(task.status, TaskStatus::Completed);
     assert!(task.result.as_deref().unwrap_or_default().contains("12"), "{:?}", task.result);
     // The night the clock goes forward: 2:30 does not exist, so it runs at 3:00.
@@ -174,7 +174,7 @@ async fn replicas_are_killed(fixture: Fixture, kills: usize) {
             break;
         }
     }
-    let now = bench.fixture.house.clock.now();
+    let now = bench.fixture.app.clock.now();
     let mut expected = Vec::new();
     let mut moment = schedule.created_at;
     while let Some(next) = cadence.next_after(moment).unwrap().filter(|next| *next <= now) {
@@ -182,11 +182,11 @@ async fn replicas_are_killed(fixture: Fixture, kills: usize) {
         moment = next;
     }
     assert_eq!(bench.due(&schedule).await, expected, "none is missed");
-    let ticks = bench.fixture.house.store.ticks(&scope(), schedule.id, Page::first(10_000)).await.unwrap();
+    let ticks = bench.fixture.app.store.ticks(&scope(), schedule.id, Page::first(10_000)).await.unwrap();
     let tasks: BTreeSet<_> = ticks.iter().map(|tick| tick.task_id).collect();
     assert_eq!(tasks.len(), ticks.len(), "each has a task of its own");
     let queued =
-        bench.fixture.house.store.tasks(&scope(), Default::default(), Page::first(20_000)).await.unwrap();
+        bench.fixture.app.store.tasks(&scope(), Default::default(), Page::first(20_000)).await.unwrap();
     assert_eq!(queued.iter().map(|task| task.id).collect::<BTreeSet<_>>(), tasks, "and there is no other");
     println!("{killed} replicas killed, {} ticks, 0 missed, 0 doubled", ticks.len());
 }
@@ -257,7 +257,7 @@ async fn an_alert_is_sent_once_while_it_stands_over_restarts_and_retries() {
         notify: vec![DeliveryTarget::Webhook(url.clone())],
     };
     let alert = runner.add_alert(&scope(), new, "test").await.unwrap();
-    let store = &bench.fixture.house.store;
+    let store = &bench.fixture.app.store;
     let status = async || find_saved::<Alert>(&**store, &scope(), alert.id.0).await.unwrap().status;
     let mut sent = Vec::new();
     for amount in [12, 4, 3, 2, 20, 1] {
@@ -308,7 +308,7 @@ async fn nothing_is_sent_to_a_host_that_is_not_listed() {
     bench.clock.advance(Duration::from_secs(3600));
     bench.work(&runner, &nowhere()).await;
     let deliveries: Vec<Delivery> =
-        list_saved(&*bench.fixture.house.store, &scope(), Page::first(9)).await.unwrap();
+        list_saved(&*bench.fixture.app.store, &scope(), Page::first(9)).await.unwrap();
     assert_eq!(deliveries.len(), 1);
     assert_eq!((deliveries[0].status, heard.lock().unwrap().len()), (DeliveryStatus::Waiting, 0));
 }
@@ -323,7 +323,7 @@ async fn a_tick_runs_with_the_grants_of_its_moment() {
     bench.work(&runner, &nowhere()).await;
     assert_eq!(bench.due(&schedule).await, [], "nothing is queued for somebody who may not use it");
     let chain = steward_domain::ChainId(schedule.id.0);
-    let entries = bench.fixture.house.store.entries(&scope(), chain, 0, 10).await.unwrap();
+    let entries = bench.fixture.app.store.entries(&scope(), chain, 0, 10).await.unwrap();
     let last = entries.last().unwrap();
     assert!(last.entry.event_data.to_string().contains("they left"));
 }

@@ -126,8 +126,8 @@ fn close(found: &BTreeMap<String, f64>, expected: &BTreeMap<String, f64>) {
 #[tokio::test]
 async fn cumulative_metrics_segments_and_fiscal_years() {
     let fixture = with_model(
-        "metrics:\n  turnover: { table: sales, expression: sum(amount) }\n  turnover so far: { cumulative: { of: turnover } }\n  \
-         turnover to date: { cumulative: { of: turnover, since: year } }\n\
+        "metrics:\n  turnover: { table: sales, expression: sum(amount) }\n  turnover so far: { cumulative: { \
+            of: turnover } }\n  turnover to date: { cumulative: { of: turnover, since: year } }\n\
          segments:\n  large orders: { table: sales, filters: [{ column: amount, above: 300 }] }\n\
          calendar: { fiscal_year_starts: 4 }\n",
     );
@@ -182,23 +182,24 @@ async fn a_change_of_definitions_says_which_answers_it_moves() {
     use steward_runtime::{CheckOutcome, KeptAnswer, NewVerified, read_semantics};
     let define = |turnover: &str| {
         format!(
-            "metrics:\n  turnover: {{ table: sales, expression: {turnover} }}\n  pieces: {{ table: sales, expression: sum(quantity) }}\n"
+            "metrics:\n  turnover: {{ table: sales, expression: {turnover} }}\n  pieces: {{ table: sales, \
+                expression: sum(quantity) }}\n"
         )
     };
     let fixture = with_model(&define("sum(amount)"));
-    let (house, data) = (&fixture.house, [retail("sales.csv")]);
+    let (app, data) = (&fixture.app, [retail("sales.csv")]);
     let by_sql = |sql: &str| NewVerified { sql: Some(sql.to_owned()), ..NewVerified::default() };
     let sql = "SELECT state, sum(amount) FROM sales GROUP BY state";
-    house.verify(&ask("turnover by state", &data), by_sql(sql), "test").await.unwrap();
+    app.verify(&ask("turnover by state", &data), by_sql(sql), "test").await.unwrap();
     let sql = "SELECT state, avg(cost) FROM sales GROUP BY state";
-    house.verify(&ask("average cost by state", &data), by_sql(sql), "test").await.unwrap();
-    let board = house.add_board(&crate::user(), "Sales".parse().unwrap(), "test").await.unwrap();
+    app.verify(&ask("average cost by state", &data), by_sql(sql), "test").await.unwrap();
+    let board = app.add_board(&crate::user(), "Sales".parse().unwrap(), "test").await.unwrap();
     for question in ["turnover", "pieces by state"] {
-        house.pin(&ask(question, &data), board.id, Default::default(), "test").await.unwrap();
+        app.pin(&ask(question, &data), board.id, Default::default(), "test").await.unwrap();
     }
     let file = fixture.folder.path().join("new.yaml");
     std::fs::write(&file, define("sum(amount - cost)")).unwrap();
-    let changes = house.semantics_diff(&ask("", &[]), &read_semantics(&file).unwrap()).await.unwrap();
+    let changes = app.semantics_diff(&ask("", &[]), &read_semantics(&file).unwrap()).await.unwrap();
     assert_eq!(changes.len(), 3, "what names no metric is not listed: {changes:?}");
     for change in &changes {
         let moves = matches!(change.outcome, CheckOutcome::Moved { .. });
@@ -206,9 +207,9 @@ async fn a_change_of_definitions_says_which_answers_it_moves() {
     }
     assert!(matches!(&changes[0].kept, KeptAnswer::VerifiedAnswer { .. }));
     std::fs::write(&file, define("sum(nothing)")).unwrap();
-    let changes = house.semantics_diff(&ask("", &[]), &read_semantics(&file).unwrap()).await.unwrap();
+    let changes = app.semantics_diff(&ask("", &[]), &read_semantics(&file).unwrap()).await.unwrap();
     assert_eq!(changes.iter().filter(|one| matches!(one.outcome, CheckOutcome::Broken { .. })).count(), 2);
     std::fs::write(&file, define("sum(amount)")).unwrap();
-    let changes = house.semantics_diff(&ask("", &[]), &read_semantics(&file).unwrap()).await.unwrap();
+    let changes = app.semantics_diff(&ask("", &[]), &read_semantics(&file).unwrap()).await.unwrap();
     assert!(changes.iter().all(|change| change.outcome == CheckOutcome::Same));
 }

@@ -18,7 +18,7 @@ use steward_store::{Page, Scope, TaskFilter};
 use tokio_util::sync::CancellationToken;
 
 /// The machine's clock, so many seconds ahead.
-struct Ahead(SystemClock, AtomicU64);
+pub(crate) struct Ahead(pub(crate) SystemClock, pub(crate) AtomicU64);
 
 impl Clock for Ahead {
     fn now(&self) -> Timestamp {
@@ -35,7 +35,7 @@ const DAY: u64 = 24 * 3600;
 async fn with_clock(tools: &str) -> (Shop, Arc<Ahead>) {
     let mut shop = Shop::open(tools).await;
     let clock = Arc::new(Ahead(SystemClock::default(), AtomicU64::new(0)));
-    shop.fixture.house.clock = clock.clone();
+    shop.fixture.app.clock = clock.clone();
     (shop, clock)
 }
 
@@ -66,7 +66,7 @@ async fn a_supervisor_with_a_researcher_and_a_writer_who_know_nothing_of_each_ot
     let ran = runner(&shop, "one", models).await.start(&user(), "lead", json!("go"), None).await.unwrap();
     assert_eq!(ran.standing, RunStatus::Completed(json!("the report is there")));
     assert_eq!(shop.ledger(), ["find"], "only the researcher's call was made");
-    let store = &*shop.fixture.house.store;
+    let store = &*shop.fixture.app.store;
     let (_, lead) = steward_runtime::run::history(store, &scope(), ran.task).await.unwrap();
     let lead = serde_json::to_string(&lead).unwrap();
     assert!(lead.contains("there is a pen") && !lead.contains("shop_find"), "the lead hears summaries only");
@@ -165,7 +165,7 @@ async fn a_result_of_a_hundred_megabytes_fails_the_task_clearly() {
     shop.define("workflows", "look", &workflow("look", "look", json!({ "look": look }), edges));
     let ran =
         runner(&shop, "one", Models::default()).await.start(&user(), "look", json!({}), None).await.unwrap();
-    let task = shop.fixture.house.store.task(&scope(), ran.task).await.unwrap().unwrap();
+    let task = shop.fixture.app.store.task(&scope(), ran.task).await.unwrap().unwrap();
     assert_eq!(task.status, TaskStatus::Failed, "{:?}", ran.standing);
     assert!(task.error.as_deref().unwrap().contains("larger than"), "{:?}", task.error);
 }

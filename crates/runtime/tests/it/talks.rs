@@ -16,7 +16,7 @@ use steward_tools::call::Request;
 /// Somebody who talks to applications.
 pub(crate) struct Office {
     pub(crate) fixture: Fixture,
-    pub(crate) talker: ChatService,
+    pub(crate) chat: ChatService,
 }
 
 fn examples() -> PathBuf {
@@ -63,7 +63,7 @@ impl Office {
         let config = json!({ "servers": servers.iter().map(entry).collect::<Vec<_>>() });
         std::fs::write(home.join("config/mcp_servers.yaml"), config.to_string()).unwrap();
         let toolbox = Shop::toolbox(&fixture).await;
-        Self { talker: ChatService::new(Arc::new(toolbox), limits), fixture }
+        Self { chat: ChatService::new(Arc::new(toolbox), limits), fixture }
     }
 
     pub(crate) async fn todo() -> Self {
@@ -73,7 +73,7 @@ impl Office {
     pub(crate) async fn say(&self, conversation: Option<ConversationId>, said: &str) -> Reply {
         let caller = Caller::owner(user());
         let turn = Turn { said: said.to_owned(), conversation, caller, data: Vec::new(), choice: None };
-        let reply = self.talker.say(&turn, &|_| {}).await.unwrap();
+        let reply = self.chat.say(&turn, &|_| {}).await.unwrap();
         eprintln!("› {said}\n{:?}: {}", reply.outcome, reply.response.answer);
         reply
     }
@@ -82,11 +82,11 @@ impl Office {
     pub(crate) async fn look(&self, tool: &str, arguments: Json) -> Json {
         let Json::Object(arguments) = arguments else { panic!("arguments are an object") };
         let request = Request::new(Caller::owner(user()), tool, arguments);
-        self.talker.toolbox().call(&request).await.unwrap().output.structured.unwrap()
+        self.chat.toolbox().call(&request).await.unwrap().output.structured.unwrap()
     }
 
     fn now(&self) -> Duration {
-        self.fixture.house.clock.monotonic()
+        self.fixture.app.clock.monotonic()
     }
 
     pub(crate) async fn task(&self, id: u32) -> Json {
@@ -135,7 +135,7 @@ async fn a_domain_that_is_down_leaves_a_partial_answer_with_the_reason() {
     assert!(reply.response.answer.contains("4K Monitor"), "{}", reply.response.answer);
     let runs = office
         .fixture
-        .house
+        .app
         .store
         .executions(
             &Scope::User(user()),
@@ -221,7 +221,7 @@ async fn mark_it_done_is_the_task_that_was_looked_at() {
     let scope = Scope::User(user());
     let runs = office
         .fixture
-        .house
+        .app
         .store
         .executions(&scope, ExecutionFilter::default(), Page::first(50))
         .await
@@ -246,7 +246,7 @@ async fn a_task_that_is_not_there_is_refused_and_nothing_happens() {
     assert_eq!(office.look("todo.list_tasks", json!({})).await["count"], 12);
     let scope = Scope::User(user());
     let filter = ExecutionFilter { agent: Some(AgentKind::Validation), ..Default::default() };
-    let runs = office.fixture.house.store.executions(&scope, filter, Page::first(5)).await.unwrap();
+    let runs = office.fixture.app.store.executions(&scope, filter, Page::first(5)).await.unwrap();
     assert_eq!(
         runs.first().map(|run| run.status),
         Some(ExecutionStatus::Failure),
@@ -300,7 +300,7 @@ async fn one_yes_is_acted_on_once_wherever_it_is_heard() {
         data: Vec::new(),
         choice: None,
     };
-    let (one, two) = tokio::join!(office.talker.say(&turn, &|_| {}), other.say(&turn, &|_| {}));
+    let (one, two) = tokio::join!(office.chat.say(&turn, &|_| {}), other.say(&turn, &|_| {}));
     let mut deleted = 0;
     for reply in [one.unwrap(), two.unwrap()] {
         let journal = office.fixture.journal(reply.task_id).await;
@@ -323,8 +323,8 @@ async fn a_write_that_was_guessed_across_servers_asks_first() {
     let shop = json!({ "name": "shop", "transport": "stdio", "config": { "command": "python3", "args": [script, home] } });
     config["servers"].as_array_mut().unwrap().push(shop);
     std::fs::write(&file, config.to_string()).unwrap();
-    office.talker.toolbox().reload().await.unwrap();
-    office.talker.toolbox().look_at("shop").await.unwrap();
+    office.chat.toolbox().reload().await.unwrap();
+    office.chat.toolbox().look_at("shop").await.unwrap();
     let ledger = || std::fs::read_to_string(home.join("ledger")).unwrap_or_default();
     let asked = office.say(None, "add a product called Umbrella").await;
     assert_eq!(asked.outcome, Outcome::Confirm, "{asked:#?}");
@@ -494,7 +494,7 @@ async fn bad_input_is_told_and_nothing_breaks() {
         choice: None,
     };
     for (said, code) in [("", "RUN013"), (" \u{7}\n\t ", "RUN013"), (&"x".repeat(100_001), "RUN014")] {
-        let error = office.talker.say(&turn(said.to_owned()), &|_| {}).await.unwrap_err();
+        let error = office.chat.say(&turn(said.to_owned()), &|_| {}).await.unwrap_err();
         assert_eq!(error.code(), code);
     }
     for said in [
@@ -524,7 +524,7 @@ async fn turns_at_once_are_taken_in_order_and_none_is_lost() {
     let said = ["show me task 2", "show me task 3", "show me task 4", "show me task 5"];
     let replies = futures_util::future::join_all(said.iter().map(|said| office.say(talk, said))).await;
     assert!(replies.iter().all(|reply| reply.outcome == Outcome::Answered));
-    let store = &office.fixture.house.store;
+    let store = &office.fixture.app.store;
     let history = store.history(&Scope::User(user()), first.conversation_id, Page::first(50)).await.unwrap();
     let mut lines: Vec<(u64, Role, String)> = history
         .iter()
@@ -555,7 +555,7 @@ async fn sixty_turns_later_a_thing_is_still_known() {
     let last = office.say(talk, "the passport task is done").await;
     assert_eq!(last.outcome, Outcome::Answered, "{last:#?}");
     assert_eq!(office.task(6).await["status"], "done");
-    let store = &office.fixture.house.store;
+    let store = &office.fixture.app.store;
     let history = store.history(&Scope::User(user()), first.conversation_id, Page::first(500)).await.unwrap();
     assert_eq!(history.len(), 120);
 }
@@ -567,13 +567,13 @@ async fn a_permission_that_is_not_held_hides_the_domain() {
         Caller { tools: Some(["notes.*".to_owned()].into()), administrator: false, ..Caller::owner(user()) };
     let turn =
         Turn { said: "show my tasks".into(), conversation: None, caller, data: Vec::new(), choice: None };
-    let reply = office.talker.say(&turn, &|_| {}).await.unwrap();
+    let reply = office.chat.say(&turn, &|_| {}).await.unwrap();
     let called = |call: &steward_domain::ToolCall| call.tool_name.as_str().starts_with("todo.");
     assert!(!reply.response.tool_calls_made.iter().any(called), "{reply:#?}");
     assert!(!reply.response.answer.to_lowercase().contains("to-do"), "{}", reply.response.answer);
 }
 
-/// A help desk that fails in its own ways, added by an entry in `mcp_servers.yaml` and nothing
+/// A help gateway that fails in its own ways, added by an entry in `mcp_servers.yaml` and nothing
 /// else.
 async fn help_desk() -> Office {
     let fixture = Fixture::new();
@@ -585,7 +585,7 @@ async fn help_desk() -> Office {
         "config": { "command": "python3", "args": [script, home] } }] });
     std::fs::write(home.join("config/mcp_servers.yaml"), config.to_string()).unwrap();
     let toolbox = Shop::toolbox(&fixture).await;
-    Office { talker: ChatService::new(Arc::new(toolbox), Limits::default()), fixture }
+    Office { chat: ChatService::new(Arc::new(toolbox), Limits::default()), fixture }
 }
 
 #[tokio::test]
@@ -599,7 +599,7 @@ async fn field_required_is_told_in_plain_words() {
     // The raw error is in the record.
     let filter = ExecutionFilter { agent: Some(AgentKind::ErrorRecovery), ..Default::default() };
     let runs =
-        office.fixture.house.store.executions(&Scope::User(user()), filter, Page::first(5)).await.unwrap();
+        office.fixture.app.store.executions(&Scope::User(user()), filter, Page::first(5)).await.unwrap();
     assert!(runs[0].input_data.to_string().contains("field_required"), "{:?}", runs[0].input_data);
 }
 

@@ -48,7 +48,7 @@ impl Shop {
             watch: false,
             grants: fixture.grants.clone(),
         };
-        Toolbox::open(&fixture.house, options).await.unwrap()
+        Toolbox::open(&fixture.app, options).await.unwrap()
     }
 
     pub(crate) fn write(&self, name: &str, text: &str) {
@@ -79,7 +79,7 @@ async fn a_call_of_a_foreign_tool_is_in_the_journal_before_and_after() {
     let receipt = shop.call("shop.find", json!({ "name": "xylophone" })).await.unwrap();
     assert_eq!(receipt.output.structured, Some(json!({ "found": "xylophone" })));
     let scope = Scope::User(user());
-    let entries = shop.fixture.house.store.entries(&scope, receipt.chain, 0, 10).await.unwrap();
+    let entries = shop.fixture.app.store.entries(&scope, receipt.chain, 0, 10).await.unwrap();
     let events: Vec<EventType> = entries.iter().map(|entry| entry.entry.event_type).collect();
     assert_eq!(events, [EventType::ToolCalled, EventType::ObservationRecorded]);
     let text = entries[0].entry.event_data.to_string();
@@ -149,13 +149,13 @@ async fn a_call_with_untrusted_arguments_waits_across_a_restart_and_is_made_once
     assert_eq!(listed[0].provenance, json!({ "name": "untrusted" }).as_object().cloned().unwrap());
     let shown = waiting.shown().unwrap();
     let other = Shown { digest: "0".repeat(64).parse().unwrap(), ..shown.clone() };
-    let unseen = again.approvals().approve(again.desk(), &scope, &other, &by).await;
+    let unseen = again.approvals().approve(again.gateway(), &scope, &other, &by).await;
     assert!(matches!(unseen, Err(steward_runtime::Error::OtherCall(_))), "{unseen:?}");
-    again.approvals().approve(again.desk(), &scope, &shown, &by).await.unwrap();
+    again.approvals().approve(again.gateway(), &scope, &shown, &by).await.unwrap();
     assert_eq!(shop.ledger(), ["delete"]);
-    let second = again.approvals().approve(again.desk(), &scope, &shown, &by).await;
+    let second = again.approvals().approve(again.gateway(), &scope, &shown, &by).await;
     assert!(matches!(second, Err(steward_runtime::Error::NotWaiting(_))));
-    let task = shop.fixture.house.store.task(&scope, waiting.task).await.unwrap().unwrap();
+    let task = shop.fixture.app.store.task(&scope, waiting.task).await.unwrap().unwrap();
     assert_eq!(task.status, TaskStatus::Completed);
     assert!(again.approvals().list(&scope).await.unwrap().is_empty());
     again.close().await;
@@ -171,13 +171,16 @@ async fn a_rejected_call_is_never_made() {
     let waiting = shop.toolbox.approvals().wait(&wanted, &needed).await.unwrap();
     let (scope, by) = (Scope::User(user()), Label::new("bob").unwrap());
     shop.toolbox.approvals().reject(&scope, &waiting.shown().unwrap(), &by, "wrong product").await.unwrap();
-    let task = shop.fixture.house.store.task(&scope, waiting.task).await.unwrap().unwrap();
+    let task = shop.fixture.app.store.task(&scope, waiting.task).await.unwrap().unwrap();
     assert_eq!(
         (task.status, task.error.as_deref()),
         (TaskStatus::Failed, Some("rejected by bob: wrong product"))
     );
-    let late =
-        shop.toolbox.approvals().approve(shop.toolbox.desk(), &scope, &waiting.shown().unwrap(), &by).await;
+    let late = shop
+        .toolbox
+        .approvals()
+        .approve(shop.toolbox.gateway(), &scope, &waiting.shown().unwrap(), &by)
+        .await;
     assert!(late.is_err());
     assert!(shop.ledger().is_empty());
     shop.toolbox.close().await;
@@ -215,7 +218,7 @@ async fn a_result_too_large_is_an_artifact() {
         .collect();
     assert!(!links.is_empty(), "{:?}", receipt.output);
     let inner = links[0].strip_prefix("artifact://").unwrap();
-    let kept = std::fs::read_to_string(shop.fixture.house.artifacts.join(inner)).unwrap();
+    let kept = std::fs::read_to_string(shop.fixture.app.artifacts.join(inner)).unwrap();
     assert!(kept.contains("word word"));
 }
 

@@ -18,7 +18,7 @@ async fn a_verified_statement_answers_the_question_and_its_kin_and_nothing_else(
     let fixture = Fixture::new();
     let data = [retail("sales.csv")];
     let question = "net sales in Arizona";
-    let verified = fixture.house.verify(&ask(question, &data), by_sql(NET), "test").await.unwrap();
+    let verified = fixture.app.verify(&ask(question, &data), by_sql(NET), "test").await.unwrap();
     let answer = fixture.ask(ask("What are the net sales in Texas?", &data)).await;
     let mark = answer.verified.clone().expect("the verified answer fits");
     assert_eq!((mark.id, answer.planner), (verified.id, "verified"));
@@ -34,12 +34,12 @@ async fn a_verified_statement_answers_the_question_and_its_kin_and_nothing_else(
         assert!(fixture.ask(ask(question, &data)).await.verified.is_none(), "{question}");
     }
     // Taken back, it answers nothing any more, and the journal says all of it.
-    fixture.house.unverify(&Scope::User(user()), verified.id, "test").await.unwrap();
+    fixture.app.unverify(&Scope::User(user()), verified.id, "test").await.unwrap();
     assert!(fixture.ask(ask(question, &data)).await.verified.is_none());
     let only = Ask { planner: Some(Planner::Verified), ..ask(question, &data) };
     assert_eq!(fixture.ask(only).await.error_code, Some("ASK001"));
     let chain = steward_domain::ChainId(verified.id.0);
-    let entries = fixture.house.store.entries(&Scope::User(user()), chain, 0, 10).await.unwrap();
+    let entries = fixture.app.store.entries(&Scope::User(user()), chain, 0, 10).await.unwrap();
     let said: Vec<String> = entries
         .iter()
         .map(|entry| serde_json::from_str::<serde_json::Value>(&entry.entry.event_data).unwrap())
@@ -55,15 +55,12 @@ async fn an_earlier_answer_becomes_a_verified_one() {
     let answer = fixture.ask(ask("total amount by category", &data)).await;
     let task = answer.response.request_id;
     let opinion = Opinion { task, rating: Rating::Up, comment: "as booked".to_owned(), corrected_sql: None };
-    fixture.house.rate(&user(), opinion, "test").await.unwrap();
+    fixture.app.rate(&user(), opinion, "test").await.unwrap();
     let scope = Scope::User(user());
-    let verified = fixture
-        .house
-        .verify_earlier(ask("", &[]), &scope, task, NewVerified::default(), "test")
-        .await
-        .unwrap();
+    let verified =
+        fixture.app.verify_earlier(ask("", &[]), &scope, task, NewVerified::default(), "test").await.unwrap();
     assert_eq!((verified.question.as_str(), verified.origin), ("total amount by category", Some(task)));
-    let feedback: Vec<Feedback> = list_saved(&*fixture.house.store, &scope, Page::first(9)).await.unwrap();
+    let feedback: Vec<Feedback> = list_saved(&*fixture.app.store, &scope, Page::first(9)).await.unwrap();
     assert_eq!(feedback.iter().map(|one| one.status).collect::<Vec<_>>(), [FeedbackStatus::Verified]);
     let again = fixture.ask(ask("the total amount for each category", &data)).await;
     assert_eq!(again.verified.map(|mark| mark.id), Some(verified.id));
@@ -74,7 +71,7 @@ async fn a_time_that_is_counted_from_today_is_not_frozen() {
     let fixture = Fixture::new();
     let fixed = by_sql("SELECT sum(amount) FROM sales WHERE order_date >= '2021-12-01'");
     let refused =
-        fixture.house.verify(&ask("total sales last month", &[retail("sales.csv")]), fixed, "test").await;
+        fixture.app.verify(&ask("total sales last month", &[retail("sales.csv")]), fixed, "test").await;
     assert!(refused.is_err_and(|error| error.to_string().contains("counts its time")));
 }
 
@@ -121,7 +118,7 @@ async fn every_answer_that_changed_is_reported_and_no_other() {
     ];
     let mut ids = Vec::new();
     for (question, sql) in statements {
-        ids.push(fixture.house.verify(&ask(question, &data), by_sql(sql), "test").await.unwrap().id);
+        ids.push(fixture.app.verify(&ask(question, &data), by_sql(sql), "test").await.unwrap().id);
     }
     let mut seed = 7_u64;
     let mut draw = |below: usize| {
@@ -149,7 +146,7 @@ async fn every_answer_that_changed_is_reported_and_no_other() {
             renamed || book.by_state() != start.by_state(),
             renamed || book.largest() != start.largest(),
         ];
-        let checks = fixture.house.check_verified(&ask("", &[]), &[], "test").await.unwrap();
+        let checks = fixture.app.check_verified(&ask("", &[]), &[], "test").await.unwrap();
         for (id, changed) in ids.iter().zip(expected) {
             let outcome = &checks.iter().find(|check| check.id == *id).unwrap().outcome;
             assert_eq!(*outcome != CheckOutcome::Same, changed, "round {round}: {outcome:?}");
@@ -163,8 +160,8 @@ async fn every_answer_that_changed_is_reported_and_no_other() {
 async fn what_was_not_answered_is_grouped_with_what_would_help() {
     use steward_runtime::{GapReason, ProposedFix};
     let fixture = Fixture::new();
-    let (house, data) = (&fixture.house, [retail("sales.csv")]);
-    let verified = house.verify(&ask("net sales in Arizona", &data), by_sql(NET), "test").await.unwrap();
+    let (app, data) = (&fixture.app, [retail("sales.csv")]);
+    let verified = app.verify(&ask("net sales in Arizona", &data), by_sql(NET), "test").await.unwrap();
     for question in ["what is the weather in Paris?", "how is the weather in Rome?"] {
         assert_eq!(fixture.ask(ask(question, &data)).await.error_code, Some("ASK001"), "{question}");
     }
@@ -176,8 +173,8 @@ async fn what_was_not_answered_is_grouped_with_what_would_help() {
         comment: "net is meant".to_owned(),
         corrected_sql: Some(sql.clone()),
     };
-    house.rate(&user(), opinion, "test").await.unwrap();
-    let groups = house.gaps(&Scope::User(user())).await.unwrap();
+    app.rate(&user(), opinion, "test").await.unwrap();
+    let groups = app.gaps(&Scope::User(user())).await.unwrap();
     assert_eq!(groups.len(), 2, "{groups:?}");
     let weather =
         groups.iter().find(|group| group.questions.len() == 2).expect("both questions belong together");
@@ -188,8 +185,8 @@ async fn what_was_not_answered_is_grouped_with_what_would_help() {
     // Other words for a verified answer are its verifier's to give.
     let words = "what is left of the sales in Arizona";
     let other = UserId::new("ben").unwrap();
-    assert!(house.add_paraphrase(&other, verified.id, words, "test").await.is_err());
-    house.add_paraphrase(&user(), verified.id, words, "test").await.unwrap();
+    assert!(app.add_paraphrase(&other, verified.id, words, "test").await.is_err());
+    app.add_paraphrase(&user(), verified.id, words, "test").await.unwrap();
     let again = fixture.ask(ask("what is left of the sales in Texas", &data)).await;
     assert_eq!(again.verified.map(|mark| mark.id), Some(verified.id));
 }

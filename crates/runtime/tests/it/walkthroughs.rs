@@ -166,7 +166,12 @@ async fn a_database_and_a_file_are_joined() {
     let path = fixture.folder.path().join("shop.sqlite");
     #[allow(clippy::disallowed_methods, reason = "a test makes a database to ask")]
     let database = rusqlite::Connection::open(&path).unwrap();
-    database.execute_batch("CREATE TABLE teams (team_id INTEGER PRIMARY KEY, team_name TEXT); INSERT INTO teams VALUES (1, 'Red'), (2, 'Blue');").unwrap();
+    database
+        .execute_batch(
+            "CREATE TABLE teams (team_id INTEGER PRIMARY KEY, team_name TEXT); INSERT INTO \
+        teams VALUES (1, 'Red'), (2, 'Blue');",
+        )
+        .unwrap();
     drop(database);
     let points = write(fixture.folder.path(), "points.csv", "team_id,points\n1,10\n1,5\n2,7\n");
     let answer = fixture.ask(local("total points by team name", &[path.display().to_string(), points])).await;
@@ -186,7 +191,13 @@ async fn statistics_that_a_database_lacks_are_computed_in_the_engine() {
     let path = fixture.folder.path().join("clinic.sqlite");
     #[allow(clippy::disallowed_methods, reason = "a test makes a database to ask")]
     let database = rusqlite::Connection::open(&path).unwrap();
-    database.execute_batch("CREATE TABLE visits (visit_id INTEGER PRIMARY KEY, ward TEXT, cost REAL, minutes REAL); INSERT INTO visits VALUES (1, 'North', 10, 1), (2, 'North', 20, 2), (3, 'North', 60, 6), (4, 'South', 5, 1), (5, 'South', 7, 1);").unwrap();
+    database
+        .execute_batch(
+            "CREATE TABLE visits (visit_id INTEGER PRIMARY KEY, ward TEXT, cost REAL, minutes \
+        REAL); INSERT INTO visits VALUES (1, 'North', 10, 1), (2, 'North', 20, 2), (3, 'North', 60, 6), (4, \
+        'South', 5, 1), (5, 'South', 7, 1);",
+        )
+        .unwrap();
     drop(database);
     let data = [path.display().to_string()];
     for (question, expected) in [
@@ -232,7 +243,8 @@ async fn statistics_of_some_rows_are_not_taken_of_all() {
 #[tokio::test]
 async fn a_chart_that_fails_leaves_the_rest() {
     let plan = json!({
-        "queries": [{ "name": "by_state", "title": "By state", "sql": "SELECT state, sum(amount) AS total FROM sales GROUP BY state" }],
+        "queries": [{ "name": "by_state", "title": "By state", "sql": "SELECT state, sum(amount) AS total \
+            FROM sales GROUP BY state" }],
         "charts": [{ "input": "by_state", "kind": "bar", "title": "No such column", "x": "region", "y": ["total"], "series": null }],
         "confidence": 0.9, "assumptions": [], "reasoning": []
     });
@@ -252,7 +264,8 @@ async fn a_chart_that_fails_leaves_the_rest() {
 
 #[tokio::test]
 async fn a_models_success_becomes_a_recipe() {
-    let sql = "SELECT city, sum(amount) AS total FROM sales WHERE state = 'Arizona' GROUP BY city ORDER BY total DESC";
+    let sql = "SELECT city, sum(amount) AS total FROM sales WHERE state = 'Arizona' GROUP BY city ORDER BY \
+        total DESC";
     let plan = json!({ "queries": [{ "name": "cities", "title": "Cities of Arizona", "sql": sql }], "charts": [], "confidence": 0.9, "assumptions": [], "reasoning": [] });
     let mut fixture = Fixture::new().with_model(plan);
     let data = [retail("sales.csv")];
@@ -266,7 +279,7 @@ async fn a_models_success_becomes_a_recipe() {
         first.response.error
     );
     // From now on there is no model to ask.
-    fixture.house.model = None;
+    fixture.app.model = None;
     let second = fixture.ask(ask("how do the towns of Texas fare", &data)).await;
     assert_eq!(second.planner, "recipe");
     assert!(second.response.metrics.recipe_used);

@@ -111,7 +111,7 @@ pub(crate) fn define_agent(shop: &Shop, name: &str, tools: &[&str], below: &[&st
 }
 
 pub(crate) async fn status(shop: &Shop, task: TaskId) -> TaskStatus {
-    shop.fixture.house.store.task(&Scope::System, task).await.unwrap().unwrap().status
+    shop.fixture.app.store.task(&Scope::System, task).await.unwrap().unwrap().status
 }
 
 #[tokio::test]
@@ -160,12 +160,12 @@ async fn a_task_that_was_called_off_elsewhere_is_not_written_to_any_more() {
     assert!(matches!(refused, steward_runtime::Error::NotWaiting(_)), "{refused}");
     let ran = other.cancel(&scope(), task, &Label::new("bob").unwrap()).await.unwrap();
     assert!(matches!(ran.standing, RunStatus::Cancelled(_)), "{ran:?}");
-    let entries = shop.fixture.house.store.entries(&scope(), task.into(), 0, 100).await.unwrap().len();
+    let entries = shop.fixture.app.store.entries(&scope(), task.into(), 0, 100).await.unwrap().len();
     // The first finds at its next sign of life that the task is another's, and lets go.
     let lost = running.join_next().await.unwrap().unwrap().unwrap_err();
     assert!(lost.to_string().contains("lease") || lost.to_string().contains("STO017"), "{lost}");
     assert_eq!(status(&shop, task).await, TaskStatus::Cancelled);
-    let after = shop.fixture.house.store.entries(&scope(), task.into(), 0, 100).await.unwrap().len();
+    let after = shop.fixture.app.store.entries(&scope(), task.into(), 0, 100).await.unwrap().len();
     assert_eq!(entries, after, "nothing was written after");
 }
 
@@ -193,14 +193,14 @@ async fn a_run_keeps_its_task_however_long_it_goes_on() {
     let mut running = JoinSet::new();
     running.spawn(async move { one.start(&user(), "long", json!({}), Some(watch)).await });
     let task = began.recv().await.unwrap();
-    let store = shop.fixture.house.store.clone();
+    let store = shop.fixture.app.store.clone();
     // Somebody who looks for work all the while finds none.
     let other = Label::new("other").unwrap();
     while running.try_join_next().is_none_or(|ran| {
         assert!(matches!(ran.unwrap().unwrap().standing, RunStatus::Completed(_)));
         false
     }) {
-        let now = shop.fixture.house.clock.now();
+        let now = shop.fixture.app.clock.now();
         let found = store.claim(&other, now, Duration::from_secs(2), 9, 9).await.unwrap();
         assert!(found.is_empty(), "{found:?}");
         tokio::time::sleep(Duration::from_millis(50)).await;
@@ -233,12 +233,12 @@ async fn a_supervisor_sleeps_while_its_agent_waits_for_a_person() {
         other.decide(&scope(), clerk, decided(&shop, clerk, HumanAction::Approve).await, None).await.unwrap();
     assert_eq!(done.standing, RunStatus::Completed(json!("deleted the pen")));
     assert_eq!(status(&shop, ran.task).await, TaskStatus::Completed);
-    let boss = shop.fixture.house.store.task(&scope(), ran.task).await.unwrap().unwrap();
+    let boss = shop.fixture.app.store.task(&scope(), ran.task).await.unwrap().unwrap();
     assert_eq!(boss.result.as_deref(), Some("it is done"));
     assert_eq!(shop.ledger(), ["delete"]);
     // What one agent was told never reaches the other: each has a history of its own.
     let (_, events) =
-        steward_runtime::run::history(&*shop.fixture.house.store, &scope(), ran.task).await.unwrap();
+        steward_runtime::run::history(&*shop.fixture.app.store, &scope(), ran.task).await.unwrap();
     assert!(!serde_json::to_string(&events).unwrap().contains("shop_delete"));
 }
 
@@ -282,7 +282,7 @@ async fn a_run_is_looked_at_step_by_step_and_done_again_without_a_call() {
     define_look(&shop, "look", "shop.find");
     let runner = runner(&shop, "one", Models::default()).await;
     let ran = runner.start(&user(), "look", json!({ "name": "pen" }), None).await.unwrap();
-    let store = &*shop.fixture.house.store;
+    let store = &*shop.fixture.app.store;
     let begun = at(store, &scope(), ran.task, 1).await.unwrap();
     assert_eq!((begun.step, !begun.effects.is_empty()), (1, true));
     assert!(at(store, &scope(), ran.task, 99).await.unwrap_err().to_string().contains("no step 99"));

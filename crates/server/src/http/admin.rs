@@ -94,7 +94,7 @@ async fn me(State(site): State<Shared>, Authenticated(identity): Authenticated) 
     }))
 }
 
-fn cookie(site: &Shared, value: &str, seconds: u32) -> String {
+pub(super) fn cookie(site: &Shared, value: &str, seconds: u32) -> String {
     let secure = if site.options.secure_cookies { "; Secure" } else { "" };
     format!("{COOKIE_NAME}={value}; Path=/; HttpOnly; SameSite=Strict; Max-Age={seconds}{secure}")
 }
@@ -132,7 +132,7 @@ async fn users(State(site): State<Shared>, Authenticated(_): Authenticated) -> J
         .directory
         .users()
         .into_iter()
-        .map(|(id, user)| json!({ "user": id, "name": user.name, "roles": user.roles, "disabled": user.disabled }))
+        .map(|(id, user)| json!({ "user": id, "name": user.name, "roles": user.roles, "subjects": user.subjects, "disabled": user.disabled }))
         .collect();
     Json(json!({ "items": items, "next": null }))
 }
@@ -164,7 +164,7 @@ async fn make(
     let about = json!({ "user": new.user, "name": new.name, "scopes": new.scopes, "days": new.days });
     site.directory.known(&new.user)?;
     site.access.changed(&(&identity).into(), "key_added", about).await?;
-    let (record, key) = site.directory.add_key(&new, &*site.house().random)?;
+    let (record, key) = site.directory.add_key(&new, &*site.app().random)?;
     Ok((StatusCode::CREATED, Json(Made { id: record.id, key })))
 }
 

@@ -76,7 +76,7 @@ async fn check(
     Input(say): Input<TurnRequest>,
 ) -> Result<Json<Value>, Problem> {
     let turn = site.turn(&identity, &say)?;
-    Ok(Json(site.talker.validate(&turn).await?))
+    Ok(Json(site.chat.validate(&turn).await?))
 }
 
 async fn refer(

@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 use std::path::Path;
 use steward_domain::{Artifact, ArtifactId, ArtifactKind, TaskId, Valid};
 use steward_runtime::ask::placed;
+use steward_store::Scope;
 
 pub(super) fn routes(api: &mut Api) {
     api.get("/api/v1/artifacts/{task}/{id}", "A file of an answer")
@@ -57,7 +58,7 @@ async fn file(
     if headers.get(IF_NONE_MATCH).and_then(|sent| sent.to_str().ok()) == Some(tag.as_str()) {
         return Ok(StatusCode::NOT_MODIFIED.into_response());
     }
-    let path = placed(&site.house().artifacts, &found.content_ref);
+    let path = placed(&site.app().artifacts, &found.content_ref);
     let gone = |_| Problem::new(StatusCode::GONE, "STO001", "the file is not there any more");
     let bytes = tokio::fs::read(&path).await.map_err(gone)?;
     let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -80,12 +81,17 @@ async fn reply(
     Authenticated(identity): Authenticated,
     PathParam(id): PathParam<TaskId>,
 ) -> Result<Json<Value>, Problem> {
+    reply_of(&site, &scope(&identity), id).await.map(Json)
+}
+
+/// The kept answer of a task that the scope sees.
+pub(super) async fn reply_of(site: &Shared, scope: &Scope, id: TaskId) -> Result<Value, Problem> {
     let missing = || Problem::missing("kept answer of task", id);
-    let found = of_task(&site, &identity, id).await?;
+    let found = site.store().artifacts(scope, id).await?;
     let kept = found.iter().find(|one| one.artifact_type == ArtifactKind::Summary).ok_or_else(missing)?;
     let bytes =
-        tokio::fs::read(placed(&site.house().artifacts, &kept.content_ref)).await.map_err(|_| missing())?;
-    serde_json::from_slice(&bytes).map(Json).map_err(|_| missing())
+        tokio::fs::read(placed(&site.app().artifacts, &kept.content_ref)).await.map_err(|_| missing())?;
+    serde_json::from_slice(&bytes).map_err(|_| missing())
 }
 
 /// A path as its last part.

@@ -61,7 +61,7 @@ fn chain(text: &str) -> Result<ChainId, Problem> {
     text.parse().map_err(|_| Problem::missing("journal of", text))
 }
 
-/// The house's own chain belongs to nobody; those who may verify may read it.
+/// The system's own chain belongs to nobody; those who may verify may read it.
 fn scope_of(identity: &Identity, chain: ChainId) -> Scope {
     if chain == ChainId::SYSTEM && identity.may(Right::Audit) { Scope::System } else { scope(identity) }
 }

@@ -211,7 +211,7 @@ async fn add(
     Authenticated(identity): Authenticated,
     Input(wanted): Input<BoardRequest>,
 ) -> Result<(StatusCode, Json<Board>), Problem> {
-    let board = site.house().add_board(&identity.user, wanted.name, "api").await?;
+    let board = site.app().add_board(&identity.user, wanted.name, "api").await?;
     Ok((StatusCode::CREATED, Json(without_places(board))))
 }
 
@@ -220,7 +220,7 @@ async fn show(
     Authenticated(identity): Authenticated,
     PathParam(id): PathParam<BoardId>,
 ) -> Result<Json<Board>, Problem> {
-    Ok(Json(without_places(site.house().board(&identity.user, id).await?)))
+    Ok(Json(without_places(site.app().board(&identity.user, id).await?)))
 }
 
 async fn change(
@@ -240,7 +240,7 @@ async fn change(
         }
         Ok(())
     };
-    let board = site.house().change_board(&identity.user, id, "changed", "api", put).await?;
+    let board = site.app().change_board(&identity.user, id, "changed", "api", put).await?;
     Ok(Json(without_places(board)))
 }
 
@@ -249,17 +249,17 @@ async fn remove(
     Authenticated(identity): Authenticated,
     PathParam(id): PathParam<BoardId>,
 ) -> Result<StatusCode, Problem> {
-    site.house().remove_board(&identity.user, id, "api").await?;
+    site.app().remove_board(&identity.user, id, "api").await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
 async fn look(site: &Shared, identity: &Identity, id: BoardId, look: &Look) -> Result<BoardView, Problem> {
-    let board = site.house().board(&identity.user, id).await?;
+    let board = site.app().board(&identity.user, id).await?;
     let caller = site.caller(identity);
     let (toolbox, owner) = (site.toolbox(), board.user_id.clone());
     let grants = move |data: &[String]| toolbox.ask_for(&caller, &owner, "", data);
     let choice = look.choice()?;
-    let seen = site.house().view_board(&board, &identity.user, &choice, &grants, Some(&site.boards)).await?;
+    let seen = site.app().view_board(&board, &identity.user, &choice, &grants, Some(&site.boards)).await?;
     Ok(BoardView { board: without_places(seen.board.clone()), ..seen })
 }
 
@@ -310,20 +310,20 @@ async fn pin(
     PathParam(id): PathParam<BoardId>,
     Input(wanted): Input<TileRequest>,
 ) -> Result<(StatusCode, Json<Board>), Problem> {
-    let (house, mut new) = (site.house(), new_tile(&wanted));
+    let (app, mut new) = (site.app(), new_tile(&wanted));
     let board = match (wanted.task_id, wanted.text) {
         (Some(task), None) => {
             // Whoever may not change the board learns nothing of the answer.
-            let (question, data) = house.asked_in(&scope(&identity), task).await?;
+            let (question, data) = app.asked_in(&scope(&identity), task).await?;
             if wanted.question.is_some() {
                 new.origin = None;
             }
             let question = wanted.question.unwrap_or(question);
             let caller = site.caller(&identity);
             let ask = site.toolbox().ask_for(&caller, &identity.user, &question, &data)?;
-            house.pin(&ask, id, new, "api").await?.0
+            app.pin(&ask, id, new, "api").await?.0
         }
-        (None, Some(text)) => house.add_text(&identity.user, id, text, new, "api").await?.0,
+        (None, Some(text)) => app.add_text(&identity.user, id, text, new, "api").await?.0,
         _ => return Err(Problem::input("give task_id or text, one of both")),
     };
     Ok((StatusCode::CREATED, Json(without_places(board))))
@@ -338,7 +338,7 @@ async fn edit(
     if wanted.task_id.is_some() {
         return Err(Problem::input("task_id: a tile keeps its data. Pin the other answer as a new tile"));
     }
-    let board = site.house().board(&identity.user, id).await?;
+    let board = site.app().board(&identity.user, id).await?;
     let known =
         board.tiles.iter().find(|one| one.id == tile).ok_or_else(|| Problem::missing("tile", tile))?;
     let data = match &known.content {
@@ -347,7 +347,7 @@ async fn edit(
     };
     let ask: Ask = site.toolbox().ask_for(&site.caller(&identity), &board.user_id, "", data)?;
     let edit = TileEdit { new: new_tile(&wanted), question: wanted.question, text: wanted.text };
-    Ok(Json(without_places(site.house().edit_tile(&ask, id, tile, edit, "api").await?)))
+    Ok(Json(without_places(site.app().edit_tile(&ask, id, tile, edit, "api").await?)))
 }
 
 async fn unpin(
@@ -355,7 +355,7 @@ async fn unpin(
     Authenticated(identity): Authenticated,
     PathParam((id, tile)): PathParam<(BoardId, TileId)>,
 ) -> Result<Json<Board>, Problem> {
-    Ok(Json(without_places(site.house().unpin(&identity.user, id, tile, "api").await?)))
+    Ok(Json(without_places(site.app().unpin(&identity.user, id, tile, "api").await?)))
 }
 
 async fn add_link(
@@ -367,8 +367,8 @@ async fn add_link(
     let viewer = wanted.viewer.unwrap_or_else(|| identity.user.clone());
     // A viewer who may not use this Steward would see nothing.
     site.toolbox().callers().now(&viewer)?;
-    let house = site.house();
-    let link = house.add_link(&identity.user, id, &viewer, wanted.hours, wanted.filters, "api").await?;
+    let app = site.app();
+    let link = app.add_link(&identity.user, id, &viewer, wanted.hours, wanted.filters, "api").await?;
     let token = site.directory.secret().link_token(id.0, link.id.0, link.expires_at);
     Ok((StatusCode::CREATED, Json(json!({ "link": link, "address": format!("/embed/{token}") }))))
 }
@@ -378,7 +378,7 @@ async fn remove_link(
     Authenticated(identity): Authenticated,
     PathParam((id, link)): PathParam<(BoardId, BoardLinkId)>,
 ) -> Result<StatusCode, Problem> {
-    site.house().remove_link(&identity.user, id, link, "api").await?;
+    site.app().remove_link(&identity.user, id, link, "api").await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -386,13 +386,13 @@ async fn embed(State(site): State<Shared>, PathParam(token): PathParam<String>) 
     // A wrong, an expired and an ended link read the same.
     let missing = || Problem::missing("board", "under this link, or its time is over");
     let (board, link) = site.directory.secret().open_link(&token, site.now()).ok_or_else(missing)?;
-    let found = site.house().linked_board(BoardId(board), BoardLinkId(link)).await;
+    let found = site.app().linked_board(BoardId(board), BoardLinkId(link)).await;
     let (board, link) = found.map_err(|_| missing())?;
     let (toolbox, viewer, owner) = (site.toolbox(), link.viewer.clone(), board.user_id.clone());
     toolbox.callers().now(&viewer).map_err(|_| missing())?;
     let grants = |data: &[String]| toolbox.ask_as(&viewer, &owner, data);
     let choice = BoardChoice { locked: link.filters, ..BoardChoice::default() };
-    let view = site.house().view_board(&board, &viewer, &choice, &grants, Some(&site.boards)).await?;
+    let view = site.app().view_board(&board, &viewer, &choice, &grants, Some(&site.boards)).await?;
     let page = board_page(&view, viewer.as_str());
     let headers = [
         (CONTENT_TYPE, "text/html; charset=utf-8".to_owned()),

@@ -4,19 +4,21 @@
 use super::extract::{Authenticated, Input, PathParam, Queried};
 use super::openapi::Api;
 use super::problem::Problem;
+use super::stream::{self, Frame, Next, Source};
 use super::{Listed, Paging, Shared, scope};
 use crate::identity::Identity;
 use axum::Json;
 use axum::extract::State;
-use axum::http::StatusCode;
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{delete, get, patch};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use std::time::Duration;
 use steward_domain::{Conversation, ConversationId, ConversationStatus, Message, Role, Timestamp, Valid};
-use steward_runtime::converse::{self, EndedBy, Ending};
+use steward_runtime::converse::{self, EndedBy, Ending, LONGEST_TITLE, title_of};
 use steward_store::{ConversationFilter, EntitySearch, Page};
 
 /// A conversation in a list.
@@ -45,18 +47,26 @@ struct ListQuery {
 enum Open {
     Active,
     Archived,
+    All,
 }
 
-/// A new state.
+/// What changes of a conversation.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct NewState {
-    status: Closed,
+struct ConversationChange {
+    /// `archived` keeps it to read; `active` takes messages again.
+    #[serde(default)]
+    status: Option<NewStatus>,
+    /// Its title; an empty one takes the given title away.
+    #[serde(default)]
+    #[schemars(length(max = 200))]
+    title: Option<String>,
 }
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-enum Closed {
+enum NewStatus {
+    Active,
     Archived,
 }
 
@@ -66,7 +76,7 @@ pub(super) fn routes(api: &mut Api) {
         .query("search", json!({ "type": "string", "maxLength": 200 }), "Only those in which this was said.")
         .query(
             "status",
-            json!({ "type": "string", "enum": ["active", "archived"], "default": "active" }),
+            json!({ "type": "string", "enum": ["active", "archived", "all"], "default": "active" }),
             "Which.",
         )
         .gives_page::<Line>()
@@ -74,10 +84,16 @@ pub(super) fn routes(api: &mut Api) {
     api.get("/api/v1/conversations/{id}", "A conversation with its last 200 messages and what it is about")
         .gives_object(200, "`conversation`, `messages`, `entities`.")
         .to(get(show));
-    api.patch("/api/v1/conversations/{id}", "Archive a conversation")
-        .takes::<NewState>()
-        .gives_nothing("It takes no more messages.")
-        .to(patch(archive));
+    api.get(
+        "/api/v1/conversations/{id}/events",
+        "New messages of a conversation as they are written, decisions over its calls included; Last-Event-ID resumes",
+    )
+    .gives_kind(200, "message.", "text/event-stream")
+    .to(get(events));
+    api.patch("/api/v1/conversations/{id}", "Rename, archive or restore a conversation")
+        .takes::<ConversationChange>()
+        .gives_nothing("It is changed. An archived one takes no messages until it is active again.")
+        .to(patch(change));
     api.delete(
         "/api/v1/conversations/{id}",
         "Delete the messages, entities and answers of a conversation, for good",
@@ -101,20 +117,22 @@ async fn list(
     let (scope, store) = (scope(&identity), site.store());
     let search = wanted.search.map(|text| text.trim().to_lowercase()).filter(|text| !text.is_empty());
     let status = match wanted.status.unwrap_or(Open::Active) {
-        Open::Active => ConversationStatus::Active,
-        Open::Archived => ConversationStatus::Archived,
+        Open::Active => Some(ConversationStatus::Active),
+        Open::Archived => Some(ConversationStatus::Archived),
+        Open::All => None,
     };
-    let filter = ConversationFilter { status: Some(status), application_domain: None };
+    let filter = ConversationFilter { status, application_domain: None };
     let reach = if search.is_some() { Page::first(SEARCHED) } else { page };
     let found = store.conversations(&scope, filter, reach).await?;
     let mut lines = Vec::new();
-    for conversation in found {
+    for conversation in found.into_iter().filter(|one| one.status != ConversationStatus::Deleted) {
         let said = store
             .history(&scope, conversation.id, Page::first(if search.is_some() { 100 } else { 1 }))
             .await?;
         let fits =
             |text: &String| said.iter().any(|message| message.content.to_lowercase().contains(text.as_str()));
-        if search.as_ref().is_none_or(fits) {
+        let named = |text: &String| title_of(&conversation).is_some_and(|t| t.to_lowercase().contains(text));
+        if search.as_ref().is_none_or(|text| fits(text) || named(text)) {
             lines.push(line(&conversation, said.first().map(|message| &**message)));
         }
     }
@@ -125,7 +143,8 @@ async fn list(
 }
 
 fn line(conversation: &Conversation, first: Option<&Message>) -> Line {
-    let title = first.map_or("", |message| message.content.as_str());
+    let said = first.map_or("", |message| message.content.as_str());
+    let title = title_of(conversation).unwrap_or(said);
     Line {
         id: conversation.id,
         title: title.chars().take(120).collect(),
@@ -144,12 +163,13 @@ async fn own(site: &Shared, identity: &Identity, id: ConversationId) -> Result<V
         .ok_or_else(|| Problem::missing("conversation", id))
 }
 
-/// A message, as the page shows it.
-fn message(message: &Message) -> Value {
+/// A message, as the page shows it, with the files that were brought along with it.
+fn message(site: &Shared, identity: &Identity, message: &Message) -> Value {
     let of = |name: &str| message.metadata.get(name).cloned().unwrap_or_default();
     json!({
         "id": message.id, "role": message.role, "content": message.content, "sequence_number": message.sequence_number,
         "timestamp": message.timestamp, "task_id": of("request_id"), "outcome": of("outcome"),
+        "files": site.attached(identity, &of("attached")),
     })
 }
 
@@ -162,16 +182,77 @@ async fn show(
     let scope = scope(&identity);
     // What was decided meanwhile is told before the conversation is shown.
     if conversation.status == ConversationStatus::Active {
-        site.talker.tell_decisions(&identity.user, id).await?;
+        site.chat.tell_decisions(&identity.user, id).await?;
     }
     let messages = site.store().window(&scope, id, 200).await?;
     let entities = site.store().entities(&scope, id, EntitySearch::Recent, 50).await?;
     let first = messages.first().map(|message| &**message);
     Ok(Json(json!({
         "conversation": line(&conversation, first),
-        "messages": messages.iter().map(|one| message(one)).collect::<Vec<_>>(),
+        "messages": messages.iter().map(|one| message(&site, &identity, one)).collect::<Vec<_>>(),
         "entities": entities,
     })))
+}
+
+async fn events(
+    State(site): State<Shared>,
+    Authenticated(identity): Authenticated,
+    PathParam(id): PathParam<ConversationId>,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    own(&site, &identity, id).await?;
+    let last = match stream::last_event(&headers) {
+        0 => site
+            .store()
+            .window(&scope(&identity), id, 1)
+            .await?
+            .last()
+            .map_or(0, |last| last.sequence_number.get()),
+        known => known,
+    };
+    Ok(stream::respond(&site, MessageSource { site: site.clone(), identity, id, last }))
+}
+
+/// Reads new messages of a conversation out of the store, wherever they were written.
+struct MessageSource {
+    site: Shared,
+    identity: Identity,
+    id: ConversationId,
+    /// The sequence number of the last message that was sent.
+    last: u64,
+}
+
+/// How often the store is asked for new messages.
+const LOOK: Duration = Duration::from_secs(1);
+
+impl MessageSource {
+    async fn look(&mut self) -> Option<Vec<Frame>> {
+        let conversation = own(&self.site, &self.identity, self.id).await.ok()?;
+        if conversation.status == ConversationStatus::Active {
+            self.site.chat.tell_decisions(&self.identity.user, self.id).await.ok()?;
+        }
+        let messages = self.site.store().window(&scope(&self.identity), self.id, 50).await.ok()?;
+        let last = self.last;
+        let new = messages.iter().filter(|message| message.sequence_number.get() > last);
+        let frames: Vec<Frame> =
+            new.map(|one| Frame::new(one.sequence_number.get(), "message", &message(one))).collect();
+        self.last = frames.last().and_then(|frame| frame.id).unwrap_or(last);
+        Some(frames)
+    }
+}
+
+impl Source for MessageSource {
+    fn next(&mut self) -> Next<'_> {
+        Box::pin(async move {
+            loop {
+                let frames = self.look().await?;
+                if !frames.is_empty() {
+                    return Some(frames);
+                }
+                tokio::time::sleep(LOOK).await;
+            }
+        })
+    }
 }
 
 async fn end(
@@ -181,17 +262,33 @@ async fn end(
     ending: Ending,
 ) -> Result<StatusCode, Problem> {
     let by = EndedBy { user: &identity.user, door: "server", at: site.now() };
-    converse::end(&**site.store(), &site.house().artifacts, &scope(identity), id, ending, by).await?;
+    converse::end(&**site.store(), &site.app().artifacts, &scope(identity), id, ending, by).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
-async fn archive(
+async fn change(
     State(site): State<Shared>,
     Authenticated(identity): Authenticated,
     PathParam(id): PathParam<ConversationId>,
-    Input(NewState { status: Closed::Archived }): Input<NewState>,
+    Input(ConversationChange { status, title }): Input<ConversationChange>,
 ) -> Result<StatusCode, Problem> {
-    end(&site, &identity, id, Ending::Archived).await
+    if status.is_none() && title.is_none() {
+        return Err(Problem::input("say what changes: `title`, `status` or both"));
+    }
+    if title.as_ref().is_some_and(|title| title.chars().count() > LONGEST_TITLE) {
+        return Err(Problem::input(format!("title: at most {LONGEST_TITLE} characters")));
+    }
+    let scope = scope(&identity);
+    let by = EndedBy { user: &identity.user, door: "server", at: site.now() };
+    if let Some(title) = title {
+        converse::rename(&**site.store(), &scope, id, &title, by).await?;
+    }
+    match status {
+        Some(NewStatus::Active) => converse::restore(&**site.store(), &scope, id, by).await?,
+        Some(NewStatus::Archived) => drop(end(&site, &identity, id, Ending::Archived).await?),
+        None => {}
+    }
+    Ok(StatusCode::NO_CONTENT)
 }
 
 async fn remove(

@@ -105,8 +105,8 @@ fn shared_with(headers: &mut HeaderMap, origin: HeaderValue) {
 }
 
 /// What a page may load and where it may send.
-const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; font-src 'self'; \
-    connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; \
+    font-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
 /// Who it is, if it is somebody, when it may pass.
 async fn passes(site: &Shared, request: &Parts) -> Result<Option<Identity>, Problem> {
@@ -237,9 +237,14 @@ fn owner(site: &Shared, request: &Parts) -> Option<Identity> {
 
 /// The page's cookie, when there is one.
 pub(super) fn cookie(headers: &HeaderMap) -> Option<String> {
+    cookie_named(headers, COOKIE_NAME)
+}
+
+/// A cookie by its name.
+pub(super) fn cookie_named(headers: &HeaderMap, wanted: &str) -> Option<String> {
     let sent = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
     let mut pairs = sent.flat_map(|value| value.split(';')).filter_map(|pair| pair.trim().split_once('='));
-    pairs.find(|(name, _)| *name == COOKIE_NAME).map(|(_, value)| value.to_owned())
+    pairs.find(|(name, _)| *name == wanted).map(|(_, value)| value.to_owned())
 }
 
 /// A host without its port; nothing when it is not of that form.

@@ -1,4 +1,4 @@
-//! People of Slack as users of this house.
+//! People of Slack as users of this server.
 
 use super::{AppState, Shared};
 use crate::identity::Right;
@@ -26,6 +26,6 @@ impl AppState {
     /// # Errors
     /// When what is set up for it cannot work.
     pub fn slack(self: &Arc<Self>, options: slack::Options) -> Result<Arc<Slack>, slack::Error> {
-        Slack::new(self.talker.clone(), Arc::new(Members(self.clone())), options)
+        Slack::new(self.chat.clone(), Arc::new(Members(self.clone())), options)
     }
 }

@@ -11,6 +11,7 @@
 //! It knows HTTP shapes and nothing of how things are done: that is `runtime`.
 
 mod a2a;
+mod access_admin;
 mod admin;
 mod agents;
 mod ages;
@@ -19,6 +20,7 @@ mod approvals;
 mod artifacts;
 mod audit;
 mod boards;
+mod connections;
 mod conversations;
 mod door;
 mod etag;
@@ -34,6 +36,8 @@ mod protected_resource;
 mod records;
 mod runs;
 mod schedules;
+mod shares;
+mod sign_in;
 mod stream;
 mod tasks;
 mod tools;
@@ -102,7 +106,7 @@ pub struct Options {
 
 /// Everything that requests are answered with.
 pub struct AppState {
-    pub(crate) talker: Arc<ChatService>,
+    pub(crate) chat: Arc<ChatService>,
     runner: Runner,
     directory: Arc<Directory>,
     access: AccessJournal,
@@ -134,7 +138,7 @@ pub(crate) type Shared = Arc<AppState>;
 /// What a site is put together from.
 pub struct Parts {
     /// Holds conversations.
-    pub talker: Arc<ChatService>,
+    pub chat: Arc<ChatService>,
     /// Runs workflows and agents.
     pub runner: Runner,
     /// Knows who is who.
@@ -153,13 +157,13 @@ impl AppState {
     /// A site over these parts.
     #[must_use]
     pub fn new(parts: Parts) -> Arc<Self> {
-        let Parts { talker, runner, directory, signer, metrics, shown, options } = parts;
-        let house = talker.toolbox().house();
-        let access = AccessJournal::new(house.store.clone(), house.clock.clone());
+        let Parts { chat, runner, directory, signer, metrics, shown, options } = parts;
+        let app = chat.toolbox().app();
+        let access = AccessJournal::new(app.store.clone(), app.clock.clone());
         uploads::clean(&options.home);
         Arc::new(Self {
             turns: turns::Turns::new(options.at_once),
-            talker,
+            chat,
             runner,
             directory,
             signer,
@@ -182,19 +186,19 @@ impl AppState {
     }
 
     fn toolbox(&self) -> &Arc<Toolbox> {
-        self.talker.toolbox()
+        self.chat.toolbox()
     }
 
-    fn house(&self) -> &AppContext {
-        self.toolbox().house()
+    fn app(&self) -> &AppContext {
+        self.toolbox().app()
     }
 
     fn store(&self) -> &Arc<dyn Store> {
-        &self.house().store
+        &self.app().store
     }
 
     fn clock(&self) -> &Arc<dyn Clock> {
-        &self.house().clock
+        &self.app().clock
     }
 
     fn now(&self) -> Timestamp {
@@ -202,7 +206,7 @@ impl AppState {
     }
 
     fn new_id(&self) -> Result<Uuid, Problem> {
-        Ok(self.house().random.uuid_v7(self.now())?)
+        Ok(self.app().random.uuid_v7(self.now())?)
     }
 
     /// Whoever asks, in policy's words.
@@ -230,7 +234,7 @@ impl AppState {
         let site = self.clone();
         self.work.spawn(async move {
             let owner = Caller::owner(site.directory.machine_owner().clone());
-            let read = site.talker.reader(&owner, &[]);
+            let read = site.chat.reader(&owner, &[]);
             let _whoever_asks_is_told_what_is_wrong = site.stopping.run_until_cancelled(read).await;
         });
     }
@@ -329,6 +333,10 @@ pub fn router(site: &Arc<AppState>, gateway: Arc<dyn mcp::Gateway>, slack: Optio
     audit::routes(&mut api);
     artifacts::routes(&mut api);
     agents::routes(&mut api);
+    access_admin::routes(&mut api);
+    connections::routes(&mut api);
+    shares::routes(&mut api);
+    sign_in::routes(&mut api);
     admin::routes(&mut api);
     openai::routes(&mut api);
     agui::routes(&mut api);
@@ -360,6 +368,7 @@ pub fn router(site: &Arc<AppState>, gateway: Arc<dyn mcp::Gateway>, slack: Optio
         .merge(mcp)
         .merge(slack)
         .layer(from_fn_with_state(site.clone(), door::admit))
+        .layer(from_fn(openai::in_form))
         .layer(from_fn_with_state(site.clone(), protected_resource::challenge))
 }
 

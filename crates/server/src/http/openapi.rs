@@ -98,17 +98,20 @@ impl Api {
             "openapi": "3.1.0",
             "info": {
                 "title": "Steward", "version": version,
-                "description": "Runs agents you can account for. Errors are problem+json with a code that docs/errors explains.",
+                "description": "Runs agents you can account for. Errors are problem+json with a code that \
+                    docs/errors explains.",
                 "license": { "name": "Apache-2.0", "identifier": "Apache-2.0" },
             },
             "servers": [{ "url": "/" }],
             "security": [{ "key": [] }, {}],
             "components": {
                 "schemas": schemas,
-                "securitySchemes": { "key": { "type": "http", "scheme": "bearer", "description": "An API key (`steward keys add`), or a token of the identity provider." } },
+                "securitySchemes": { "key": { "type": "http", "scheme": "bearer", "description": "An API key \
+                    (`steward keys add`), or a token of the identity provider." } },
                 "responses": {
                     "Problem": { "description": "What went wrong, and what to do.", "content": problem },
-                    "Error": { "description": "The same, in the form of OpenAI where the request could be read.", "content": either },
+                    "Error": { "description": "The same, in the form of OpenAI where the request could be \
+                        read.", "content": either },
                 },
             },
             "paths": self.paths,

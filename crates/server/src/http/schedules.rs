@@ -118,7 +118,7 @@ async fn add(
     let scope = scope(&identity);
     let (subject, title) = match (wanted.task_id, wanted.workflow) {
         (Some(task), None) => {
-            let (question, data) = site.house().asked_in(&scope, task).await?;
+            let (question, data) = site.app().asked_in(&scope, task).await?;
             // What may be read is decided at each tick; that it may be read at all is decided now,
             // too.
             site.toolbox().ask_for(&site.caller(&identity), &identity.user, &question, &data)?;

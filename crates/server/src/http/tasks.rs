@@ -8,31 +8,74 @@ use super::{Listed, Paging, Shared, scope};
 use crate::identity::{Identity, Right};
 use axum::Json;
 use axum::extract::State;
-use axum::http::HeaderMap;
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use axum::routing::{get, post};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::time::Duration;
-use steward_domain::{Label, States as _, Task, TaskId, TaskStatus, TraceLog};
-use steward_engine::{NodeStatus, NodeWork, Program, State as RunState};
-use steward_runtime::run::{Ran, RunStatus, history};
-use steward_store::{Scope, TaskFilter};
+use steward_domain::{HumanAction, Label, States as _, Task, TaskId, TaskStatus, TraceLog};
+use steward_engine::{Event, NodeStatus, NodeWork, Program, State as RunState};
+use steward_runtime::run::{NewSignal, Ran, RunStatus, history};
+use steward_store::{Page as StorePage, Scope, TaskFilter};
 
 #[derive(Deserialize)]
 struct ListQuery {
     limit: Option<u32>,
     cursor: Option<String>,
     status: Option<TaskStatus>,
+    search: Option<String>,
+    agent: Option<String>,
+    #[serde(default)]
+    top: bool,
+}
+
+/// A task in a list.
+#[derive(Serialize, JsonSchema)]
+struct TaskLine {
+    #[serde(flatten)]
+    task: Task,
+    /// Whether a person said no to it on the way.
+    is_rejected: bool,
 }
 
 /// Where a fork begins.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Fork {
-    /// How many events to take over.
+    /// How many events to take over. With another input the run begins at its beginning.
+    #[serde(default = "first_event")]
     steps: u32,
+    /// The input instead of that of the run.
+    #[serde(default)]
+    input: Option<Value>,
+}
+
+fn first_event() -> u32 {
+    1
+}
+
+/// A signal for a run.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct SignalRequest {
+    /// What it carries; the run says what fits.
+    #[serde(default)]
+    data: Value,
+    /// A key that counts once for this run; the header `Idempotency-Key` when absent.
+    #[serde(default)]
+    #[schemars(length(min = 1, max = 100))]
+    key: Option<String>,
+}
+
+/// That a signal was stored.
+#[derive(Serialize, JsonSchema)]
+struct SignalReceipt {
+    task_id: TaskId,
+    signal: String,
+    /// False when this key was sent before.
+    is_new: bool,
 }
 
 /// How a run stands.
@@ -49,6 +92,7 @@ impl From<Ran> for RunView {
         let (status, result) = match ran.standing {
             RunStatus::Completed(result) => ("completed", result),
             RunStatus::Failed(why) => ("failed", why.into()),
+            RunStatus::Rejected(why) => ("rejected", why.into()),
             RunStatus::Cancelled(by) => ("cancelled", by.into()),
             RunStatus::Waiting => ("paused", Value::Null),
             RunStatus::HandedOver => ("running", Value::Null),
@@ -58,18 +102,39 @@ impl From<Ran> for RunView {
 }
 
 pub(super) fn routes(api: &mut Api) {
-    let states = json!({ "type": "string", "enum": ["pending", "running", "paused", "completed", "failed", "cancelled"] });
+    let states = json!({ "type": "string", "enum": ["pending", "running", "paused", "completed", "failed", "cancelled", "rejected"] });
     api.get("/api/v1/tasks", "Your tasks, newest first")
         .paged()
         .query("status", states, "Only those in this state.")
-        .gives_page::<Task>()
+        .query(
+            "search",
+            json!({ "type": "string", "maxLength": 200 }),
+            "Only those with this in their words.",
+        )
+        .query(
+            "agent",
+            json!({ "type": "string", "maxLength": 200 }),
+            "Only those of this agent or workflow.",
+        )
+        .query("top", json!({ "type": "boolean", "default": false }), "Only those that no other task began.")
+        .gives_page::<TaskLine>()
         .to(get(list));
     api.get("/api/v1/tasks/{id}", "A task")
-        .gives_object(200, "`task`, `artifacts`, `checkpoints`, `is_run`.")
+        .gives_object(
+            200,
+            "`task`, `artifacts`, `checkpoints`, `is_run`, `is_rejected`, `forked_from`, `input`; for runs \
+             `definition`, `children` and `signals`.",
+        )
         .to(get(show));
     api.get("/api/v1/tasks/{id}/trace", "What a task did, step by step")
         .gives::<TraceLog>(200, "The trace.")
         .to(get(trace));
+    api.get("/api/v1/tasks/{id}/steps", "The events of a run: the node and the tool of each")
+        .gives_object(
+            200,
+            "`steps`: `step`, `kind`, `node`, `tool`, `status`, `message`, `at`, `duration_ms`.",
+        )
+        .to(get(steps));
     api.get("/api/v1/tasks/{id}/events", "Hear a task as it goes; Last-Event-ID goes on where somebody was")
         .gives_kind(200, "entry, task, done.", "text/event-stream")
         .to(get(events));
@@ -87,6 +152,11 @@ pub(super) fn routes(api: &mut Api) {
         .needs(Right::Run)
         .gives::<RunView>(200, "How it stands.")
         .to(post(resume));
+    api.post("/api/v1/tasks/{id}/signals/{name}", "Send a run a signal; the same key counts once")
+        .needs(Right::Run)
+        .takes::<SignalRequest>()
+        .gives::<SignalReceipt>(202, "The run takes it as soon as it can.")
+        .to(post(signal));
     api.post("/api/v1/tasks/{id}/fork", "Begin another run with the first events of one")
         .needs(Right::Run)
         .takes::<Fork>()
@@ -94,14 +164,40 @@ pub(super) fn routes(api: &mut Api) {
         .to(post(fork));
 }
 
+/// How many tasks a search looks through.
+const SEARCHED: u32 = 1000;
+/// Tasks that are questions and turns, not runs of workflows and agents.
+const ASKED: [&str; 3] = ["orchestrator", "analyst", "validation"];
+
 async fn list(
     State(site): State<Shared>,
     Authenticated(identity): Authenticated,
     Queried(wanted): Queried<ListQuery>,
-) -> Result<Json<Listed<Task>>, Problem> {
+) -> Result<Json<Listed<TaskLine>>, Problem> {
     let page = Paging { limit: wanted.limit, cursor: wanted.cursor }.page()?;
-    let found = site.store().tasks(&scope(&identity), TaskFilter { status: wanted.status }, page).await?;
-    Ok(Json(Paging::listed(page, found.into_iter().map(steward_domain::Valid::into_inner).collect())))
+    let scope = scope(&identity);
+    let search = wanted.search.map(|text| text.trim().to_lowercase()).filter(|text| !text.is_empty());
+    let agent = wanted.agent.filter(|agent| !agent.is_empty());
+    let narrowed = search.is_some() || agent.is_some() || wanted.top;
+    let reach = if narrowed { StorePage::first(SEARCHED) } else { page };
+    let found = site.store().tasks(&scope, TaskFilter { status: wanted.status }, reach).await?;
+    let fits = |task: &Task| {
+        let said = search.as_ref().is_none_or(|text| task.description.to_lowercase().contains(text.as_str()));
+        let of = agent.as_ref().is_none_or(|agent| task.assigned_agent.as_str() == agent);
+        said && of && !(wanted.top && task.parent_task_id.is_some())
+    };
+    let mut tasks: Vec<Task> = found.into_iter().map(steward_domain::Valid::into_inner).collect();
+    if narrowed {
+        tasks.retain(fits);
+        tasks.drain(..tasks.len().min(page.offset as usize));
+    }
+    let Listed { items, next } = Paging::listed(page, tasks);
+    let mut lines = Vec::new();
+    for task in items {
+        let is_rejected = task.status == TaskStatus::Rejected;
+        lines.push(TaskLine { task, is_rejected });
+    }
+    Ok(Json(Listed { items: lines, next }))
 }
 
 async fn own(site: &Shared, identity: &Identity, id: TaskId) -> Result<Task, Problem> {
@@ -121,9 +217,66 @@ async fn show(
     // A single call that waits has a checkpoint, too, but no events.
     let is_run = checkpoints.iter().any(|one| one.position.as_str() != "approval");
     let artifacts: Vec<Value> = artifacts.iter().map(|one| super::artifacts::shown(one)).collect();
-    Ok(Json(
-        json!({ "task": task, "artifacts": artifacts, "checkpoints": checkpoints.len(), "is_run": is_run }),
-    ))
+    let is_rejected = task.status == TaskStatus::Rejected;
+    let forked_from = forked_from(&site, &scope, id).await?;
+    let events = history(&**site.store(), &scope, id).await.map(|(_, events)| events).unwrap_or_default();
+    let input = events.first().and_then(|first| match first {
+        Event::Started { input, .. } => Some(input.clone()),
+        _ => None,
+    });
+    let mut document = json!({
+        "task": task, "artifacts": artifacts, "checkpoints": checkpoints.len(), "is_run": is_run,
+        "is_rejected": is_rejected, "forked_from": forked_from, "input": input,
+    });
+    if let Ok(lineage) = steward_runtime::run::lineage(&**site.store(), &scope, id).await
+        && let Some(document) = document.as_object_mut()
+    {
+        document.insert("definition".into(), json!({ "title": lineage.title, "version": lineage.version }));
+        document.insert("children".into(), json!(lineage.children));
+        document.insert("signals".into(), json!(lineage.signals));
+    }
+    Ok(Json(document))
+}
+
+/// The run that this one was forked from, as its journal says.
+async fn forked_from(site: &Shared, scope: &Scope, id: TaskId) -> Result<Option<Value>, Problem> {
+    let entries = site.store().entries(scope, id.into(), 0, 5).await?;
+    let data = |entry: &str| serde_json::from_str::<Value>(entry).ok();
+    let found = entries.iter().filter_map(|one| data(&one.entry.event_data)).find_map(|data| {
+        let origin = data.get("forked_from")?;
+        Some(json!({ "task_id": origin, "steps": data.get("steps") }))
+    });
+    Ok(found)
+}
+
+async fn steps(
+    State(site): State<Shared>,
+    Authenticated(identity): Authenticated,
+    PathParam(id): PathParam<TaskId>,
+) -> Result<Json<Value>, Problem> {
+    own(&site, &identity, id).await?;
+    let (program, events) = history(&**site.store(), &scope(&identity), id).await?;
+    Ok(Json(json!({ "steps": named_steps(&program, &events) })))
+}
+
+/// The steps of a run with the event that led to each: what the trace adds to an event has its place.
+fn named_steps(program: &Program, events: &[Event]) -> Vec<Value> {
+    let log = steward_engine::trace(program, events);
+    let added = ["paused", "completed", "failed", "cancelled"];
+    let mut place = 0;
+    let nodes: Vec<&str> = program.nodes().iter().map(|node| node.name.as_str()).collect();
+    let steps = log.into_iter().flat_map(|log| log.steps);
+    steps
+        .map(|step| {
+            place += usize::from(!added.contains(&step.step_name.as_str()));
+            let node = Some(step.agent.as_str()).filter(|agent| nodes.contains(agent));
+            json!({
+                "step": place, "kind": step.step_name, "node": node, "agent": step.agent,
+                "tool": step.tool_calls.first().map(|call| &call.tool), "status": step.status,
+                "message": step.message, "at": step.timestamp, "duration_ms": step.duration_ms,
+            })
+        })
+        .collect()
 }
 
 async fn trace(
@@ -219,18 +372,12 @@ impl Source for Watcher {
 /// A program as nodes and ways, with the state of each node.
 pub(super) fn drawn(program: &Program, state: Option<&RunState>) -> Value {
     let nodes = program.nodes().iter().map(|node| {
-        let kind = match node.work {
-            NodeWork::Agent(_) => "agent",
-            NodeWork::Tool(_) => "tool",
-            NodeWork::Condition => "condition",
-            NodeWork::Human => "human",
-            NodeWork::Parallel { .. } => "parallel",
-        };
+        let kind = node.work.kind();
         let status =
             match state.and_then(|state| state.node(program, node.name.as_str())).map(|run| run.status) {
                 Some(NodeStatus::Done) => "done",
                 Some(NodeStatus::Running) => "running",
-                Some(NodeStatus::Asking) => "waiting",
+                Some(NodeStatus::Asking | NodeStatus::Waiting) => "waiting",
                 Some(NodeStatus::Failed | NodeStatus::Cancelled) => "failed",
                 Some(NodeStatus::Skipped) => "skipped",
                 _ => "idle",
@@ -314,14 +461,32 @@ async fn resume(
     beside(&site, id, async move { runner.resume(&scope, id, None).await }).await
 }
 
+async fn signal(
+    State(site): State<Shared>,
+    Authenticated(identity): Authenticated,
+    PathParam((id, name)): PathParam<(TaskId, String)>,
+    headers: HeaderMap,
+    Input(SignalRequest { data, key }): Input<SignalRequest>,
+) -> Result<(StatusCode, Json<SignalReceipt>), Problem> {
+    own(&site, &identity, id).await?;
+    let header = headers.get("idempotency-key").and_then(|value| value.to_str().ok()).map(str::to_owned);
+    let by = Label::new(identity.user.as_str()).map_err(steward_runtime::Error::from)?;
+    let new = NewSignal { task: id, name: name.clone(), data, key: key.or(header), by };
+    let is_new = site.runner.signal(&scope(&identity), new).await?;
+    Ok((StatusCode::ACCEPTED, Json(SignalReceipt { task_id: id, signal: name, is_new })))
+}
+
 async fn fork(
     State(site): State<Shared>,
     Authenticated(identity): Authenticated,
     PathParam(id): PathParam<TaskId>,
-    Input(Fork { steps }): Input<Fork>,
+    Input(Fork { steps, input }): Input<Fork>,
 ) -> Result<Json<RunView>, Problem> {
     own(&site, &identity, id).await?;
     let (runner, scope) = (site.runner.clone(), scope(&identity));
-    let ran = runner.fork(&scope, id, steps as usize, None).await?;
+    let ran = match input {
+        Some(input) => runner.fork_with_input(&scope, id, input).await?,
+        None => runner.fork(&scope, id, steps as usize, None).await?,
+    };
     Ok(Json(ran.into()))
 }

@@ -223,7 +223,7 @@ async fn domains(
     Authenticated(identity): Authenticated,
 ) -> Result<Json<Value>, Problem> {
     let caller = site.caller(&identity);
-    let reader = site.talker.reader(&caller, &[]).await?;
+    let reader = site.chat.reader(&caller, &[]).await?;
     let snapshot = site.toolbox().registry().snapshot();
     let items = reader.domains().map(|topic| {
         let sources = snapshot.domains.get(&topic.name).map_or(0, |field| field.domain.data_sources.len());

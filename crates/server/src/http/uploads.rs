@@ -9,7 +9,7 @@
 use super::extract::{Authenticated, PathParam, Queried, whole};
 use super::openapi::Api;
 use super::problem::Problem;
-use super::{AppState, Listed, Shared};
+use super::{AppState, Listed, Shared, scope};
 use crate::identity::{AuthMethod, Identity};
 use axum::Json;
 use axum::extract::{DefaultBodyLimit, Request, State};
@@ -22,9 +22,11 @@ use serde_json::{Value, json};
 use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use steward_analysis::catalogue::{Column, Table};
 use steward_analysis::session::{Options, Session};
 use steward_analysis::source::{ENDINGS, PACKED_ENDINGS};
-use steward_domain::Coded as _;
+use steward_domain::{Coded as _, ConversationId, Role, Timestamp};
+use steward_store::{ConversationFilter, Page};
 use uuid::Uuid;
 
 /// The largest file.
@@ -49,8 +51,28 @@ struct Upload {
     id: Uuid,
     name: String,
     bytes: u64,
-    /// What is in it.
+    /// What is in it: for each table its rows, its columns with a profile, and its first rows.
     tables: Vec<Value>,
+    /// Questions worth asking, at most three.
+    #[serde(default)]
+    questions: Vec<String>,
+}
+
+/// A file with what was asked of it.
+#[derive(Debug, Serialize, JsonSchema)]
+struct UploadUse {
+    #[serde(flatten)]
+    upload: Upload,
+    /// The latest questions first, from your latest conversations.
+    asked: Vec<AskedOfFile>,
+}
+
+/// A question that a file was brought along with.
+#[derive(Debug, Serialize, JsonSchema)]
+struct AskedOfFile {
+    conversation_id: ConversationId,
+    question: String,
+    at: Timestamp,
 }
 
 pub(super) fn routes(api: &mut Api) {
@@ -64,6 +86,9 @@ pub(super) fn routes(api: &mut Api) {
         .gives::<Upload>(201, "It can be asked about as `upload:ID`.")
         .to(post(take).layer(DefaultBodyLimit::max(LARGEST)));
     api.get("/api/v1/uploads", "The files that you brought along").gives_page::<Upload>().to(get(list));
+    api.get("/api/v1/uploads/{id}", "A file that you brought along, and what was asked of it")
+        .gives::<UploadUse>(200, "The file.")
+        .to(get(show));
     api.delete("/api/v1/uploads/{id}", "Delete a file that you brought along")
         .gives_nothing("It is gone.")
         .to(delete(remove));
@@ -91,6 +116,21 @@ impl AppState {
         Err(Problem::denied(format!(
             "{named:?} is not yours to name: upload it and say `upload:ID`, or ask a domain"
         )))
+    }
+
+    /// The files that a message was sent with, by the paths that the conversation keeps. One that was
+    /// deleted is named only.
+    pub(super) fn attached(&self, identity: &Identity, paths: &Value) -> Vec<Value> {
+        let folder = self.uploads(identity);
+        let paths = paths.as_array().into_iter().flatten().filter_map(Value::as_str).map(Path::new);
+        let about = |path: &Path| {
+            let name = path.file_name()?.to_string_lossy().into_owned();
+            let here = path.parent().filter(|here| here.parent() == Some(folder.as_path()))?;
+            let known = std::fs::read(here.join(ABOUT)).ok();
+            let known = known.and_then(|known| serde_json::from_slice::<Value>(&known).ok());
+            Some(known.unwrap_or_else(|| json!({ "name": name, "gone": true })))
+        };
+        paths.filter_map(about).collect()
     }
 
     fn file_of(&self, identity: &Identity, id: Uuid) -> Option<PathBuf> {
@@ -195,28 +235,109 @@ async fn keep(site: &Shared, here: &Path, id: Uuid, name: String, bytes: &[u8]) 
     // A file that is not what it says may break its reader; that is the file's fault.
     let looked = AssertUnwindSafe(look(site, &path)).catch_unwind();
     let looked = tokio::time::timeout(LOOK, looked).await.map_err(late)?;
-    let tables = looked
+    let (tables, questions) = looked
         .map_err(|_| Problem::input(format!("{name} cannot be read: it is not what its ending says")))??;
-    let upload = Upload { id, name, bytes: bytes.len() as u64, tables };
+    let upload = Upload { id, name, bytes: bytes.len() as u64, tables, questions };
     let about = serde_json::to_vec(&upload).unwrap_or_default();
     tokio::fs::write(here.join(ABOUT), about).await.map_err(failed)?;
     Ok(upload)
 }
 
-/// The tables and columns of a file.
-async fn look(site: &Shared, path: &Path) -> Result<Vec<Value>, Problem> {
-    let options = Options { unpacked: UNPACKED, ..site.house().options };
+/// Rows of a table that are shown after an upload, and tables that they are shown of.
+const PREVIEW_ROWS: usize = 8;
+const PREVIEW_TABLES: usize = 5;
+/// Columns of a table that are described.
+const DESCRIBED: usize = 200;
+
+/// The tables of a file with their profile and first rows, and questions worth asking.
+async fn look(site: &Shared, path: &Path) -> Result<(Vec<Value>, Vec<String>), Problem> {
+    let options = Options { unpacked: UNPACKED, ..site.app().options };
     let session = Session::open(&[path.display().to_string()], options).await.map_err(|error| {
         // Paths of the server are not shown.
         let shown = error.to_string().replace(&path.display().to_string(), "the file");
         Problem::new(StatusCode::UNPROCESSABLE_ENTITY, error.code(), shown)
     })?;
-    let tables = session.catalogue().tables.iter().map(|table| {
-        let columns =
-            table.columns.iter().take(200).map(|column| json!({ "name": column.name, "type": column.kind }));
-        json!({ "name": table.name, "rows": table.rows, "columns": columns.collect::<Vec<_>>() })
-    });
-    Ok(tables.collect())
+    let catalogue = session.catalogue();
+    let mut tables = Vec::new();
+    for (place, table) in catalogue.tables.iter().enumerate() {
+        let head =
+            if place < PREVIEW_TABLES { session.head(&table.name, PREVIEW_ROWS).await.ok() } else { None };
+        let rows: Vec<Vec<Value>> = head
+            .map(|(frame, _)| frame.rows.iter().take(PREVIEW_ROWS).map(|row| shown(row)).collect())
+            .unwrap_or_default();
+        tables.push(json!({
+            "name": table.name, "rows": table.rows, "rows_estimated": is_estimated(path, table),
+            "columns": table.columns.iter().take(DESCRIBED).map(profile).collect::<Vec<_>>(),
+            "preview": rows,
+        }));
+    }
+    Ok((tables, steward_runtime::ask::first_questions(catalogue)))
+}
+
+fn shown(row: &[steward_analysis::frame::Value]) -> Vec<Value> {
+    row.iter().map(steward_analysis::frame::Value::json).collect()
+}
+
+/// Large text files are sampled, so their rows are counted by their size.
+fn is_estimated(path: &Path, table: &Table) -> bool {
+    let exact = ["parquet", "arrow", "feather", "avro", "sqlite", "db", "xlsx", "xlsm", "xls", "xlsb", "ods"];
+    let ending = path.extension().map(|ending| ending.to_string_lossy().to_ascii_lowercase());
+    let sampled = table.columns.iter().any(|column| table.rows.is_some_and(|rows| column.seen < rows));
+    sampled && !ending.is_some_and(|ending| exact.contains(&ending.as_str()))
+}
+
+/// What is known of a column.
+fn profile(column: &Column) -> Value {
+    let frequent =
+        column.values.iter().take(5).map(|(value, count)| json!({ "value": value, "count": count }));
+    // Values that look personal are not repeated.
+    let open = column.looks_like.is_none();
+    json!({
+        "name": column.name, "label": column.label, "type": column.kind, "nulls": column.nulls, "seen": column.seen,
+        "distinct": column.distinct,
+        "min": if open { column.min.json() } else { Value::Null },
+        "max": if open { column.max.json() } else { Value::Null },
+        "frequent": if open { frequent.collect::<Vec<_>>() } else { Vec::new() },
+        "looks_like": column.looks_like,
+    })
+}
+
+/// Conversations and messages that are looked through for what was asked of a file.
+const LOOKED_THROUGH: u32 = 300;
+const MESSAGES: u32 = 100;
+/// Questions of a file that are listed.
+const ASKED: usize = 20;
+
+async fn show(
+    State(site): State<Shared>,
+    Authenticated(identity): Authenticated,
+    PathParam(id): PathParam<Uuid>,
+) -> Result<Json<UploadUse>, Problem> {
+    let here = site.uploads(&identity).join(id.to_string());
+    let about = std::fs::read(here.join(ABOUT)).ok();
+    let upload = about.and_then(|about| serde_json::from_slice::<Upload>(&about).ok());
+    let upload = upload.ok_or_else(|| Problem::missing("upload", id))?;
+    let (scope, store) = (scope(&identity), site.store());
+    let filter = ConversationFilter { status: None, application_domain: None };
+    let mut asked = Vec::new();
+    for conversation in store.conversations(&scope, filter, Page::first(LOOKED_THROUGH)).await? {
+        let messages = store.history(&scope, conversation.id, Page::first(MESSAGES)).await?;
+        for pair in messages.windows(2) {
+            let [question, answer] = pair else { continue };
+            let files = answer.metadata.get("data").and_then(Value::as_array).into_iter().flatten();
+            let of_it = files.filter_map(Value::as_str).any(|path| Path::new(path).parent() == Some(&here));
+            if of_it && question.role == Role::User && answer.role == Role::Agent {
+                let (question, at) = (question.content.to_string(), question.timestamp);
+                asked.push(AskedOfFile { conversation_id: conversation.id, question, at });
+            }
+        }
+        if asked.len() >= ASKED {
+            break;
+        }
+    }
+    asked.sort_by_key(|one| std::cmp::Reverse(one.at));
+    asked.truncate(ASKED);
+    Ok(Json(UploadUse { upload, asked }))
 }
 
 async fn list(State(site): State<Shared>, Authenticated(identity): Authenticated) -> Json<Listed<Upload>> {

@@ -131,12 +131,12 @@ async fn add(
     Authenticated(identity): Authenticated,
     Input(wanted): Input<VerifyRequest>,
 ) -> Result<(StatusCode, Json<VerifiedAnswer>), Problem> {
-    let (house, scope) = (site.house(), scope(&identity));
-    let data = house.data_of(&scope, wanted.task_id).await?;
+    let (app, scope) = (site.app(), scope(&identity));
+    let data = app.data_of(&scope, wanted.task_id).await?;
     let ask = site.toolbox().ask_for(&site.caller(&identity), &identity.user, "", &data)?;
     let VerifyRequest { task_id, sql, paraphrases, note } = wanted;
     let new = NewVerified { sql, origin: None, paraphrases, note };
-    let answer = house.verify_earlier(ask, &scope, task_id, new, "api").await?;
+    let answer = app.verify_earlier(ask, &scope, task_id, new, "api").await?;
     Ok((StatusCode::CREATED, Json(answer)))
 }
 
@@ -153,7 +153,7 @@ async fn remove(
             found.user_id
         )));
     }
-    site.house().unverify(&scope(&identity), id, "api").await?;
+    site.app().unverify(&scope(&identity), id, "api").await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -167,7 +167,7 @@ async fn check(
     for one in all {
         // What the caller may not read is not theirs to check.
         let Ok(ask) = site.toolbox().ask_for(&caller, &one.user_id, "", &one.data) else { continue };
-        checks.extend(site.house().check_verified(&ask, &[one.id], "api").await?);
+        checks.extend(site.app().check_verified(&ask, &[one.id], "api").await?);
     }
     Ok(Json(json!({ "checks": checks })))
 }
@@ -186,7 +186,7 @@ async fn opinions(
 }
 
 async fn gaps(State(site): State<Shared>, Authenticated(_): Authenticated) -> Result<Json<Value>, Problem> {
-    Ok(Json(json!({ "groups": site.house().gaps(&Scope::System).await? })))
+    Ok(Json(json!({ "groups": site.app().gaps(&Scope::System).await? })))
 }
 
 async fn paraphrase(
@@ -195,7 +195,7 @@ async fn paraphrase(
     PathParam(id): PathParam<VerifiedId>,
     Input(wanted): Input<ParaphraseRequest>,
 ) -> Result<Json<VerifiedAnswer>, Problem> {
-    Ok(Json(site.house().add_paraphrase(&identity.user, id, &wanted.question, "api").await?))
+    Ok(Json(site.app().add_paraphrase(&identity.user, id, &wanted.question, "api").await?))
 }
 
 async fn rate(
@@ -205,7 +205,7 @@ async fn rate(
 ) -> Result<(StatusCode, Json<Feedback>), Problem> {
     let FeedbackRequest { task_id, rating, comment, sql } = wanted;
     let opinion = Opinion { task: task_id, rating, comment, corrected_sql: sql };
-    let feedback = site.house().rate(&identity.user, opinion, "api").await?;
+    let feedback = site.app().rate(&identity.user, opinion, "api").await?;
     Ok((StatusCode::CREATED, Json(feedback)))
 }
 
@@ -214,6 +214,6 @@ async fn dismiss(
     Authenticated(_): Authenticated,
     PathParam(id): PathParam<FeedbackId>,
 ) -> Result<StatusCode, Problem> {
-    site.house().dismiss_feedback(&Scope::System, id, "api").await?;
+    site.app().dismiss_feedback(&Scope::System, id, "api").await?;
     Ok(StatusCode::NO_CONTENT)
 }

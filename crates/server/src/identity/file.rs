@@ -134,6 +134,23 @@ pub struct Oidc {
     /// Where its keys are; found through the issuer when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jwks_url: Option<String>,
+    /// Sign-in to the page through the provider; without it the page takes keys only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sign_in: Option<OidcSignIn>,
+}
+
+/// How people sign in to the page at the provider: authorization code with PKCE.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OidcSignIn {
+    /// The client that this server is at the provider. Its identity tokens are for this client.
+    pub client_id: String,
+    /// The environment variable with the client's secret; a public client has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub secret_variable: Option<String>,
+    /// What the button says after "Sign in with".
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub name: String,
 }
 
 /// Held while the file is changed.
@@ -145,7 +162,8 @@ impl Drop for Alone {
     }
 }
 
-const HEADER: &str = "# Who may use this Steward over the network, and what they hold. `steward users`, `steward grants` and\n\
+const HEADER: &str = "# Who may use this Steward over the network, and what they hold. `steward users`, \
+    `steward grants` and\n\
 # `steward keys` change it, or edit it by hand: it counts from the next request on. See docs/access.md.\n";
 
 pub(super) fn path(home: &Path) -> PathBuf {

@@ -1,4 +1,4 @@
-//! Administration, sign-ins and refusals, as entries of the house's own chain.
+//! Administration, sign-ins and refusals, as entries of the system's own chain.
 //!
 //! Invariants
 //! - A change of users, roles, grants or keys is in the journal before it counts; one that cannot
@@ -16,7 +16,7 @@ use std::time::Duration;
 use steward_domain::{ChainId, EventType, Label, UserId};
 use steward_journal::Draft;
 use steward_journal::clock::Clock;
-use steward_store::audit::house;
+use steward_store::audit::system_owner;
 use steward_store::{Commit, Scope, Store};
 
 /// Refusals of this long are one entry.
@@ -96,7 +96,7 @@ impl AccessJournal {
         let unwritten =
             |error: String| super::Error::Unwritten { path: "the journal".into(), problem: error };
         let actor = Label::new("access").map_err(|problem| unwritten(problem.to_string()))?;
-        let owner = house().map_err(|error| unwritten(error.to_string()))?;
+        let owner = system_owner().map_err(|error| unwritten(error.to_string()))?;
         let commit = Commit::new(owner, ChainId::SYSTEM).entry(Draft::new(event, actor, data));
         self.store.commit(&Scope::System, commit).await.map_err(|error| unwritten(error.to_string()))?;
         Ok(())

@@ -17,16 +17,18 @@ mod grants;
 mod journal;
 mod keys;
 mod session;
+mod sign_in;
 mod token;
 
 pub use fetch::HttpsFetch;
-pub use file::{AccessFile, Oidc, Role, User};
+pub use file::{AccessFile, Oidc, OidcSignIn, Role, User};
 pub use grants::FileGrants;
 pub(crate) use grants::caller_of;
 pub use journal::{AccessJournal, Administrator};
 pub use keys::{KeyRecord, NewKey, replace as replace_file};
 use session::EndedSessions;
 pub use session::Secret;
+pub use sign_in::{PROVIDER_SESSION, SignInStart};
 pub use token::{Fetch, Tokens};
 
 use keys::Keys;
@@ -233,6 +235,16 @@ impl Identity {
         self.may(Right::Approve) && self.grants.as_ref().is_none_or(|role| fits_any(&role.approve, tool))
     }
 
+    /// Whether they may decide on what asks these roles, or on these tools where it asks none.
+    #[must_use]
+    pub fn decides<'a>(&self, roles: &[String], mut tools: impl Iterator<Item = &'a str>) -> bool {
+        if roles.is_empty() {
+            return tools.all(|tool| self.approves(tool));
+        }
+        let is_asked = |role: &String| role == OWNER || roles.contains(role);
+        self.may(Right::Approve) && self.roles.iter().any(is_asked)
+    }
+
     /// In policy's words. `tools_of` names the tools of a domain: whoever holds the domain holds
     /// them.
     #[must_use]
@@ -426,6 +438,10 @@ impl Directory {
         if self.read(|loaded| loaded.ended.contains(&session)) {
             return Err(Error::Nobody);
         }
+        if let Some(user) = sign_in::user_of(&session.key) {
+            let identity = self.named(&user, AuthMethod::Session).ok_or(Error::Nobody)?;
+            return Ok(Identity { session: Some(session.id), ..identity });
+        }
         let record = self.read(|loaded| loaded.keys.live(&session.key, now).cloned()).ok_or(Error::Nobody)?;
         let mut identity = self.named(&record.user, AuthMethod::Session).ok_or(Error::Nobody)?;
         identity.scopes = (!record.scopes.is_empty()).then(|| record.scopes.clone());
@@ -494,6 +510,33 @@ impl Directory {
     pub fn users(&self) -> BTreeMap<UserId, User> {
         self.look();
         self.read(|loaded| loaded.access.users.clone())
+    }
+
+    /// The roles, for administrators.
+    #[must_use]
+    pub fn roles(&self) -> BTreeMap<String, Role> {
+        self.look();
+        self.read(|loaded| loaded.access.roles.clone())
+    }
+
+    /// Users and roles as they are, to try a change on.
+    #[must_use]
+    pub fn access_file(&self) -> AccessFile {
+        self.look();
+        self.read(|loaded| loaded.access.clone())
+    }
+
+    /// Changes users and roles: the file as it is goes through `change`, and counts from then on.
+    pub fn change(&self, change: impl FnOnce(&mut AccessFile) -> Result<()>) -> Result<()> {
+        {
+            let (mut file, _alone) = AccessFile::to_change(&self.home)?;
+            change(&mut file)?;
+            file.save(&self.home)?;
+        }
+        self.look();
+        // It is in the journal already, by whom.
+        drop(self.take_noticed());
+        Ok(())
     }
 
     /// The keys, without what opens them.

@@ -85,7 +85,7 @@ impl Secret {
         Ok(Self(hmac::Key::new(hmac::HMAC_SHA256, &bytes)))
     }
 
-    fn sign(&self, purpose: &str, text: &str) -> String {
+    pub(super) fn sign(&self, purpose: &str, text: &str) -> String {
         URL_SAFE_NO_PAD.encode(hmac::sign(&self.0, format!("{purpose}\n{text}").as_bytes()))
     }
 
@@ -120,6 +120,25 @@ impl Secret {
         let (board, link, until) = (parts.next()?, parts.next()?, parts.next()?.parse::<i64>().ok()?);
         let good = same(self.sign("board link", text).as_bytes(), signature.as_bytes());
         let named = (board.parse().ok()?, link.parse().ok()?);
+        (good && now.micros() < until).then_some(named)
+    }
+
+    /// The part of an address that opens an answer of a user until a moment.
+    #[must_use]
+    pub fn answer_token(&self, task: Uuid, user: &str, until: Timestamp) -> String {
+        let text = format!("{}.{}.{}", task.simple(), URL_SAFE_NO_PAD.encode(user), until.micros());
+        format!("{text}.{}", self.sign("answer link", &text))
+    }
+
+    /// The answer and its user that a token names, when it is ours and still counts.
+    #[must_use]
+    pub fn open_answer(&self, token: &str, now: Timestamp) -> Option<(Uuid, String)> {
+        let (text, signature) = token.rsplit_once('.')?;
+        let mut parts = text.splitn(3, '.');
+        let (task, user, until) = (parts.next()?, parts.next()?, parts.next()?.parse::<i64>().ok()?);
+        let good = same(self.sign("answer link", text).as_bytes(), signature.as_bytes());
+        let user = String::from_utf8(URL_SAFE_NO_PAD.decode(user).ok()?).ok()?;
+        let named = (task.parse().ok()?, user);
         (good && now.micros() < until).then_some(named)
     }
 
@@ -175,6 +194,18 @@ mod tests {
         for broken in ["", ".", "a.b.c.d", "1.2"] {
             assert_eq!(secret.open_link(broken, now), None, "{broken}");
         }
+    }
+
+    #[test]
+    fn a_link_to_an_answer_opens_that_answer_until_its_time_is_over() {
+        let home = tempfile::tempdir().unwrap();
+        let secret = Secret::open(home.path(), &SystemRandom).unwrap();
+        let (now, until) = (Timestamp::from_micros(5), Timestamp::from_micros(10));
+        let token = secret.answer_token(Uuid::from_u128(7), "ana.b", until);
+        assert_eq!(secret.open_answer(&token, now), Some((Uuid::from_u128(7), "ana.b".to_owned())));
+        assert_eq!(secret.open_answer(&token, until), None, "too late");
+        assert_eq!(secret.open_answer(&token.replacen('7', "8", 1), now), None, "another answer");
+        assert_eq!(secret.open_link(&token, now), None, "a link to an answer opens no board");
     }
 
     #[test]

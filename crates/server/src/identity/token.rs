@@ -28,6 +28,11 @@ use tokio::sync::Mutex;
 pub trait Fetch: Send + Sync {
     /// From this address.
     async fn get(&self, url: &str) -> std::result::Result<Json, String>;
+
+    /// What the provider answers to a form.
+    async fn post(&self, url: &str, form: &[(&str, &str)]) -> std::result::Result<Json, String> {
+        Err(format!("{url}: forms of {} fields are not sent", form.len()))
+    }
 }
 
 #[derive(Default)]
@@ -64,8 +69,40 @@ impl Tokens {
         Self { provider, fetch, clock, known: Mutex::default() }
     }
 
+    /// The provider, as the operator named it.
+    pub(super) fn provider(&self) -> &Oidc {
+        &self.provider
+    }
+
+    /// What the provider says about itself.
+    pub(super) async fn about(&self) -> std::result::Result<Json, String> {
+        let base = self.provider.issuer.trim_end_matches('/');
+        self.fetch.get(&format!("{base}/.well-known/openid-configuration")).await
+    }
+
+    /// Sends a form to the provider.
+    pub(super) async fn post(&self, url: &str, form: &[(&str, &str)]) -> std::result::Result<Json, String> {
+        self.fetch.post(url, form).await
+    }
+
+    /// The names under which the provider knows whoever an identity token of a sign-in is for. It
+    /// must be for our client and answer this very sign-in.
+    pub(super) async fn check_sign_in(&self, token: &str, client: &str, nonce: &str) -> Result<Vec<String>> {
+        let claims = self.checked(token, client).await?;
+        if claims.get("nonce").and_then(Json::as_str) != Some(nonce) {
+            return Err(wrong("it answers another sign-in (`nonce`)"));
+        }
+        self.claims(&claims)
+    }
+
     /// The names under which the provider knows whoever a token is for.
     pub(super) async fn check(&self, token: &str) -> Result<Vec<String>> {
+        let claims = self.checked(token, &self.provider.audience).await?;
+        self.claims(&claims)
+    }
+
+    /// What a token says, once its signature, issuer and audience are good.
+    async fn checked(&self, token: &str, audience: &str) -> Result<Json> {
         if token.len() > LONGEST {
             return Err(wrong("it is too long"));
         }
@@ -77,8 +114,8 @@ impl Tokens {
         for key in self.keys(&header).await? {
             let Some(algorithms) = algorithms(&key) else { continue };
             let Ok(decoding) = DecodingKey::from_jwk(&key) else { continue };
-            match decode::<Json>(token, &decoding, &self.validation(algorithms)) {
-                Ok(good) => return self.claims(&good.claims),
+            match decode::<Json>(token, &decoding, &self.validation(algorithms, audience)) {
+                Ok(good) => return Ok(good.claims),
                 Err(error) => last = self.told(error.kind()),
             }
         }
@@ -86,11 +123,11 @@ impl Tokens {
     }
 
     /// What a token must fulfil. Time is checked against our own clock.
-    fn validation(&self, algorithms: Vec<Algorithm>) -> Validation {
+    fn validation(&self, algorithms: Vec<Algorithm>, audience: &str) -> Validation {
         let (validate_exp, validate_nbf) = (false, false);
         let mut validation = Validation { algorithms, validate_exp, validate_nbf, ..Validation::default() };
         validation.set_issuer(&[&self.provider.issuer]);
-        validation.set_audience(&[&self.provider.audience]);
+        validation.set_audience(&[audience]);
         validation.set_required_spec_claims(&["exp", "iss", "aud"]);
         validation
     }
@@ -160,8 +197,7 @@ impl Tokens {
         let address = match &self.provider.jwks_url {
             Some(address) => address.clone(),
             None => {
-                let base = self.provider.issuer.trim_end_matches('/');
-                let about = self.fetch.get(&format!("{base}/.well-known/openid-configuration")).await?;
+                let about = self.about().await?;
                 let named = about.get("jwks_uri").and_then(Json::as_str);
                 named.ok_or("the provider does not say where its keys are")?.to_owned()
             }

@@ -180,7 +180,10 @@ impl ToolboxGateway {
         let ran = self.runner.start(&caller.user, &wanted.name, wanted.input, None).await.map_err(failed)?;
         let (status, result) = match ran.standing {
             RunStatus::Completed(result) => ("completed", result),
-            RunStatus::Failed(why) => return Err(Failure::tool("ENG007", why, ErrorClass::User)),
+            RunStatus::Failed(why) => {
+                return Err(Failure::tool(ran.page.unwrap_or("ENG007"), why, ErrorClass::User));
+            }
+            RunStatus::Rejected(why) => ("rejected", Json::from(why)),
             RunStatus::Cancelled(by) => ("cancelled", Json::from(by)),
             RunStatus::HandedOver => ("running", Json::from("this process ends; another goes on with it")),
             RunStatus::Waiting => {
@@ -197,7 +200,7 @@ impl ToolboxGateway {
 
     async fn task_status(&self, task: TaskId, session: &Session) -> Result<Output, Failure> {
         let scope = Scope::User(self.caller(session.caller()).user);
-        let store = &self.toolbox.house().store;
+        let store = &self.toolbox.app().store;
         let found = store.task(&scope, task).await.map_err(|error| failed(error.into()))?;
         let found = found
             .ok_or_else(|| Failure::tool("RUN004", format!("there is no task {task}"), ErrorClass::User))?;
@@ -225,7 +228,7 @@ impl ToolboxGateway {
     }
 
     fn artifacts(&self) -> PathBuf {
-        self.toolbox.house().artifacts.clone()
+        self.toolbox.app().artifacts.clone()
     }
 
     /// `artifact://…` for a file under the artifacts folder.
@@ -238,7 +241,7 @@ impl ToolboxGateway {
 
     /// The files of somebody's own latest tasks.
     async fn own_artifacts(&self, caller: &Client) -> Result<Vec<(PathBuf, u64)>, Failure> {
-        let (scope, store) = (Scope::User(self.caller(caller).user), &self.toolbox.house().store);
+        let (scope, store) = (Scope::User(self.caller(caller).user), &self.toolbox.app().store);
         let stored = |error: steward_store::Error| failed(error.into());
         let latest = steward_store::Page::first(LATEST);
         let mut files = Vec::new();
@@ -258,7 +261,7 @@ impl ToolboxGateway {
         let task = uri.split('/').nth(3).and_then(|task| task.split('.').next()?.parse().ok());
         let Some(task) = task.filter(|_| !uri.starts_with("artifact://results/")) else { return false };
         let scope = Scope::User(self.caller(session.caller()).user);
-        matches!(self.toolbox.house().store.task(&scope, task).await, Ok(Some(_)))
+        matches!(self.toolbox.app().store.task(&scope, task).await, Ok(Some(_)))
     }
 
     /// The file behind an address, which must lie beneath the artifacts folder.
@@ -279,8 +282,9 @@ impl Gateway for ToolboxGateway {
     fn identity(&self) -> Identity {
         Identity {
             instructions: Some(
-                "Ask questions about data with `ask`. Find other tools with `tools_search` and call them with `tools_call`. \
-                 Every call is checked by policy and written to a journal; some wait for a person."
+                "Ask questions about data with `ask`. Find other tools with `tools_search` and call them \
+                    with `tools_call`. Every call is checked by policy and written to a journal; some wait \
+                    for a person."
                     .into(),
             ),
             ..Identity::default()
@@ -290,7 +294,7 @@ impl Gateway for ToolboxGateway {
     fn input_schema(&self, name: &str) -> Option<Arc<JsonObject>> {
         let own = self.own_name(name);
         let name = own.as_str();
-        // The house's own verbs take no headers.
+        // Steward's own verbs take no headers.
         let found = self.exposure.fits(name).then(|| name.parse().ok()).flatten()?;
         let tool = self.toolbox.registry().snapshot().get(&found, None)?.clone();
         Some(Arc::new(tool.definition.parameter_schema.clone()))

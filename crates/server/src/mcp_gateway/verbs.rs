@@ -31,7 +31,8 @@ pub(super) fn verbs() -> Vec<Offered> {
         Arc::new(schema.as_object().cloned().unwrap_or_default())
     };
     let text = |about: &str| json!({ "type": "string", "description": about });
-    let data = json!({ "type": "array", "items": { "type": "string" }, "description": "Files, folders, patterns or database addresses." });
+    let data = json!({ "type": "array", "items": { "type": "string" }, "description": "Files, folders, \
+        patterns or database addresses." });
     let task = text("The id of a task.");
     let decide = Offered {
         read_only: false,
@@ -41,7 +42,9 @@ pub(super) fn verbs() -> Vec<Offered> {
             "approvals_decide",
             "Approves or rejects a call that waits. To approve, the person at the client is asked.",
             schema(
-                json!({ "task": task, "digest": text("The digest that approvals_list shows for it."), "decision": { "type": "string", "enum": ["approve", "reject"] }, "why": text("For the record.") }),
+                json!({ "task": task, "digest": text("The digest that approvals_list shows for \
+                    it."), "decision": { "type": "string", "enum": ["approve", "reject"] }, "why": text("For \
+                    the record.") }),
                 &["task", "digest", "decision"],
             ),
         )
@@ -53,7 +56,8 @@ pub(super) fn verbs() -> Vec<Offered> {
         open_world: true,
         ..Offered::new(
             "tools_call",
-            "Calls a registered tool by its name. Arguments are checked against its schema, policy decides, and some calls wait for a person.",
+            "Calls a registered tool by its name. Arguments are checked against its schema, policy decides, \
+                and some calls wait for a person.",
             schema(
                 json!({ "tool": text("Its name, such as crm.find."), "arguments": { "type": "object", "description": "What it takes." } }),
                 &["tool"],
@@ -63,7 +67,8 @@ pub(super) fn verbs() -> Vec<Offered> {
     vec![
         Offered::new(
             "ask",
-            "Answers a question in plain language about files and databases: text, findings, tables, charts, sources and confidence.",
+            "Answers a question in plain language about files and databases: text, findings, tables, charts, \
+                sources and confidence.",
             schema(
                 json!({ "question": text("In plain language, or one SELECT statement."), "data": data, "conversation": text("Goes on with this conversation.") }),
                 &["question"],
@@ -71,7 +76,8 @@ pub(super) fn verbs() -> Vec<Offered> {
         ),
         Offered::new(
             "analyse",
-            "Looks a table over: types, empty cells, distinct values, quantiles, outliers, keys, joins and quality.",
+            "Looks a table over: types, empty cells, distinct values, quantiles, outliers, keys, joins and \
+                quality.",
             schema(
                 json!({ "data": data, "table": text("The table; a file's table is called like the file.") }),
                 &["data", "table"],
@@ -79,7 +85,8 @@ pub(super) fn verbs() -> Vec<Offered> {
         ),
         Offered::new(
             "tools_search",
-            "Finds the registered tools that a request in plain words may mean, with their schemas and the arguments that the request gives.",
+            "Finds the registered tools that a request in plain words may mean, with their schemas and the \
+                arguments that the request gives.",
             schema(
                 json!({ "request": text("What is wanted."), "limit": { "type": "integer", "minimum": 1, "maximum": 20 } }),
                 &["request"],
@@ -95,7 +102,8 @@ pub(super) fn verbs() -> Vec<Offered> {
                 "run_workflow",
                 "Runs a workflow or an agent of this home until it ends or waits for a person.",
                 schema(
-                    json!({ "name": text("The workflow or agent."), "input": { "description": "What it is given." } }),
+                    json!({ "name": text("The workflow or agent."), "input": { "description": "What it is \
+                        given." } }),
                     &["name"],
                 ),
             )

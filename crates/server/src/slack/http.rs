@@ -39,7 +39,7 @@ fn stranger(slack: &Slack, headers: &HeaderMap, body: &[u8]) -> Option<Response>
     };
     let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     let (timestamp, signature) = (header("x-slack-request-timestamp"), header("x-slack-signature"));
-    let now = slack.talker.toolbox().house().clock.now();
+    let now = slack.chat.toolbox().app().clock.now();
     let checked = check(secret, timestamp, signature, body, now);
     checked.err().map(|why| refused(StatusCode::UNAUTHORIZED, &why.to_string()))
 }

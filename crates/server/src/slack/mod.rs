@@ -63,7 +63,7 @@ pub trait People: Send + Sync {
 
 /// The door.
 pub struct Slack {
-    talker: Arc<ChatService>,
+    chat: Arc<ChatService>,
     people: Arc<dyn People>,
     options: Options,
     api: Api,
@@ -85,14 +85,14 @@ pub struct Slack {
 }
 
 impl Slack {
-    /// Over a talker, for these people. Nothing is sent yet.
+    /// Over a chat, for these people. Nothing is sent yet.
     pub fn new(
-        talker: Arc<ChatService>,
+        chat: Arc<ChatService>,
         people: Arc<dyn People>,
         options: Options,
     ) -> Result<Arc<Self>, Error> {
         Ok(Arc::new(Self {
-            talker,
+            chat,
             people,
             api: Api::new(&options)?,
             seen: EventDedup::default(),

@@ -37,21 +37,21 @@ pub(super) fn id(place: &ChannelThread, user: &UserId, generation: u32) -> Conve
 
 /// The conversation that goes on here, if one does.
 pub(super) async fn current(
-    house: &AppContext,
+    app: &AppContext,
     place: &ChannelThread,
     user: &UserId,
 ) -> Result<Option<Valid<Conversation>>, Error> {
-    Ok(find(house, place, user).await?.1)
+    Ok(find(app, place, user).await?.1)
 }
 
 async fn find(
-    house: &AppContext,
+    app: &AppContext,
     place: &ChannelThread,
     user: &UserId,
 ) -> Result<(u32, Option<Valid<Conversation>>), Error> {
     let scope = Scope::User(user.clone());
     for generation in 0..GENERATIONS {
-        match house.store.conversation(&scope, id(place, user, generation)).await? {
+        match app.store.conversation(&scope, id(place, user, generation)).await? {
             None => return Ok((generation, None)),
             Some(found) if found.status == ConversationStatus::Active => {
                 return Ok((generation, Some(found)));
@@ -65,13 +65,13 @@ async fn find(
 /// The conversation to go on with, begun when there is none; nothing when this message was taken
 /// before. Whoever calls this holds the place's turn.
 pub(super) async fn take(
-    house: &AppContext,
+    app: &AppContext,
     place: &ChannelThread,
     user: &UserId,
     ts: &str,
 ) -> Result<Option<ConversationId>, Error> {
-    let now = house.clock.now();
-    let (generation, found) = find(house, place, user).await?;
+    let now = app.clock.now();
+    let (generation, found) = find(app, place, user).await?;
     let conversation = match found {
         Some(known) => {
             let mut marks = marks(&known.metadata);
@@ -95,7 +95,7 @@ pub(super) async fn take(
     };
     let id = conversation.id;
     let commit = Commit::new(user.clone(), id).change(Change::PutConversation(conversation));
-    house.store.commit(&Scope::User(user.clone()), commit).await?;
+    app.store.commit(&Scope::User(user.clone()), commit).await?;
     Ok(Some(id))
 }
 

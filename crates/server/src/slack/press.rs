@@ -63,7 +63,7 @@ impl Slack {
             return self.whisper(press, "This conversation has ended. Mention me to begin anew.").await;
         };
         let scope = Scope::User(caller.user.clone());
-        let window = self.talker.toolbox().house().store.window(&scope, conversation, 2).await?;
+        let window = self.chat.toolbox().app().store.window(&scope, conversation, 2).await?;
         let last = window.iter().rev().find(|message| message.role == Role::Agent);
         let asked =
             last.filter(|last| last.metadata.get("request_id") == Some(&serde_json::json!(choice.task)));
@@ -92,7 +92,7 @@ impl Slack {
         let Some(caller) = self.people.caller(&press.by.team, &press.by.user) else {
             return self.whisper(press, &self.stranger()).await;
         };
-        let (toolbox, scope) = (self.talker.toolbox(), Scope::User(decision.owner.clone()));
+        let (toolbox, scope) = (self.chat.toolbox(), Scope::User(decision.owner.clone()));
         let approvals = toolbox.approvals();
         let waiting = approvals.list(&scope).await?;
         let shown = waiting.iter().find(|call| call.task == decision.task && call.digest == decision.digest);
@@ -122,7 +122,7 @@ impl Slack {
             return self.note(press, &format!("✗ `{tool}` was rejected by {who}. It is not called.")).await;
         }
         self.note(press, &format!("✓ `{tool}` was approved by {who}.")).await?;
-        let made = approvals.approve(toolbox.desk(), &scope, &shown, &by).await;
+        let made = approvals.approve(toolbox.gateway(), &scope, &shown, &by).await;
         let told = match made {
             Ok(receipt) => {
                 let told = tell(None, receipt.output.structured.as_ref(), &receipt.output.words());

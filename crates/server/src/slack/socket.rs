@@ -88,7 +88,7 @@ pub async fn socket(slack: Arc<Slack>, stop: CancellationToken) -> Result<(), Er
 
 /// Between three quarters and the whole of a pause, so that many do not come back at once.
 fn jittered(slack: &Slack, pause: Duration) -> Duration {
-    let drawn = slack.talker.toolbox().house().random.bytes().ok();
+    let drawn = slack.chat.toolbox().app().random.bytes().ok();
     let share = drawn.and_then(|bytes| bytes.first().copied()).unwrap_or(255);
     pause.mul_f64(0.75 + 0.25 * f64::from(share) / 255.0)
 }

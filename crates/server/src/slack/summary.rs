@@ -88,7 +88,7 @@ impl Slack {
         arguments.insert("messages".to_owned(), said.into());
         let mut request = Request::new(caller, summarize::NAME, arguments);
         request.default_provenance = Provenance::Untrusted;
-        let receipt = self.talker.toolbox().call(&request).await?;
+        let receipt = self.chat.toolbox().call(&request).await?;
         let mut summary = receipt.output.words();
         if !links.is_empty() {
             let listed: BTreeSet<&String> = links.iter().collect();

@@ -42,7 +42,8 @@ impl Slack {
     /// Says to somebody who is not known here what to do about it.
     pub(super) async fn refuse(&self, to: MessageTarget<'_>, person: &Person) -> Result<(), Error> {
         let text = format!(
-            "Hello <@{}>! I do not know you yet, so I have not done anything. Please ask {} to add you (workspace {}, person {}).",
+            "Hello <@{}>! I do not know you yet, so I have not done anything. Please ask {} to add you \
+                (workspace {}, person {}).",
             person.user, self.options.contact, person.team, person.user
         );
         self.api.post(to, &Post { text, blocks: Vec::new() }).await.map(drop)
@@ -56,8 +57,7 @@ impl Slack {
         let names = self.names(&message.text).await;
         let said = plain(&message.text, |id| names.get(id).cloned()).trim().to_owned();
         let said = if said.is_empty() { "help".to_owned() } else { said };
-        let taken =
-            place::take(self.talker.toolbox().house(), &message.place, &caller.user, &message.ts).await?;
+        let taken = place::take(self.chat.toolbox().app(), &message.place, &caller.user, &message.ts).await?;
         let Some(conversation) = taken else { return Ok(()) };
         let to = message.place.to();
         if said.chars().count() > LONGEST {
@@ -91,7 +91,7 @@ impl Slack {
         ts: &str,
     ) -> Result<(), Error> {
         let to = place.to();
-        let said = say(&self.talker, turn, &self.api, (to, ts), self.options.progress_every);
+        let said = say(&self.chat, turn, &self.api, (to, ts), self.options.progress_every);
         let reply = match Box::pin(said).await {
             Ok(reply) => reply,
             Err(error) => return self.replace(to, ts, &show::words(&sorry(&error.into()))).await,
@@ -114,7 +114,7 @@ impl Slack {
             return Ok(());
         }
         let scope = Scope::User(turn.caller.user.clone());
-        let waiting = self.talker.toolbox().approvals().list(&scope).await?;
+        let waiting = self.chat.toolbox().approvals().list(&scope).await?;
         for call in waiting.iter().filter(|call| reply.waiting.contains(&call.task)) {
             self.api.post(to, &show::waiting(call)).await?;
         }
@@ -143,8 +143,8 @@ impl Slack {
         if self.others.knows(&key) {
             return Ok(false);
         }
-        let house = self.talker.toolbox().house();
-        let known = place::current(house, &message.place, &caller.user).await?.is_some();
+        let app = self.chat.toolbox().app();
+        let known = place::current(app, &message.place, &caller.user).await?.is_some();
         let ours = known || {
             let (messages, _) = self.api.messages(message.place.to()).await?;
             let by = |message: &Json| message.get("user").and_then(Json::as_str).map(str::to_owned);
@@ -192,7 +192,7 @@ impl Slack {
         at: &ChannelThread,
         caller: &Caller,
     ) -> Result<Option<ConversationId>, Error> {
-        let found = place::current(self.talker.toolbox().house(), at, &caller.user).await?;
+        let found = place::current(self.chat.toolbox().app(), at, &caller.user).await?;
         Ok(found.map(|conversation| conversation.id))
     }
 }
@@ -205,7 +205,7 @@ pub(super) fn sorry(error: &Error) -> String {
 /// Takes a turn while its progress is shown. An update that is under way is waited for, so that it
 /// never lands on the answer.
 async fn say(
-    talker: &ChatService,
+    chat: &ChatService,
     turn: &Turn,
     api: &Api,
     (to, ts): (MessageTarget<'_>, &str),
@@ -218,7 +218,7 @@ async fn say(
             let _nobody_listens_after_the_end = tell.send(step);
         }
     };
-    let said: Pin<Box<dyn Future<Output = _> + Send + '_>> = Box::pin(talker.say(turn, &watch));
+    let said: Pin<Box<dyn Future<Output = _> + Send + '_>> = Box::pin(chat.say(turn, &watch));
     let turn = async {
         let reply = said.await;
         done.cancel();

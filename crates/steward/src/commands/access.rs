@@ -1,5 +1,5 @@
 //! `steward users`, `steward keys`, `steward grants`: who may use this Steward over the network,
-//! and what they hold.
+//! and their grants.
 
 use super::Context;
 use crate::error::Failure;
@@ -19,13 +19,13 @@ use steward_server::identity::{AccessFile, AccessJournal, Administrator, NewKey,
   steward users list
   steward users remove ada")]
 pub(crate) enum Users {
-    /// Sets somebody up, or changes their name and roles.
+    /// Adds a user, or changes their name and roles.
     Add(AddUser),
-    /// Shows who there is.
+    /// Lists the users.
     List,
-    /// Takes somebody out; their keys open nothing any more.
+    /// Removes a user; their keys no longer work.
     Remove {
-        /// Who.
+        /// The user.
         #[arg(id = "who", value_name = "USER")]
         user: UserId,
     },
@@ -33,17 +33,16 @@ pub(crate) enum Users {
 
 #[derive(Args)]
 pub(crate) struct AddUser {
-    /// Who: a short name without spaces.
+    /// The user: a short name without spaces.
     #[arg(id = "who", value_name = "USER")]
     user: UserId,
-    /// Their name for people.
+    /// Display name.
     #[arg(long, default_value = "")]
     name: String,
-    /// What they hold: a role of `steward grants`, or `owner` for everything; repeat it for
-    /// several.
+    /// A role of `steward grants`, or `owner` for everything; repeat it for several.
     #[arg(long)]
     role: Vec<String>,
-    /// Their name at the identity provider: the `sub` or the confirmed `email` of a token.
+    /// Their name at the identity provider: the `sub` or the verified `email` of a token.
     #[arg(long, value_name = "SUBJECT")]
     subject: Vec<String>,
     /// Their name in Slack, as TEAM/USER.
@@ -58,31 +57,31 @@ pub(crate) struct AddUser {
   steward keys list
   steward keys revoke Xk3mPq8aTz")]
 pub(crate) enum Keys {
-    /// Makes a key and shows it this once.
+    /// Creates a key and shows it once.
     Add {
-        /// Whose it is.
+        /// The user who owns it.
         #[arg(id = "who", value_name = "USER")]
         user: UserId,
-        /// Its name for people.
+        /// Display name.
         #[arg(long, default_value = "key")]
         name: String,
-        /// What it is cut down to; everything that the user holds unless said.
+        /// Limit the key to these rights; all rights of the user by default.
         #[arg(long, value_parser = right())]
         scope: Vec<Right>,
-        /// How many days it lives.
+        /// Days until it expires.
         #[arg(long, value_parser = clap::value_parser!(u32).range(1..=3650))]
         days: Option<u32>,
     },
-    /// Shows the keys, without what opens them.
+    /// Lists the keys, without their secrets.
     List,
-    /// Revokes a key: it opens nothing from the next request on.
+    /// Revokes a key. It stops working with the next request.
     Revoke {
-        /// Its id, the first part of the key.
+        /// The id: the first part of the key.
         id: String,
     },
 }
 
-/// A right by its name, with all of them in the help.
+/// Parses a right by its name; the help lists all of them.
 fn right() -> impl TypedValueParser<Value = Right> {
     let known = Right::ALL.map(|right| PossibleValue::new(right.name()).help(right.about()));
     PossibleValuesParser::new(known).try_map(|name| Right::of(&name).ok_or("no such right"))
@@ -96,11 +95,11 @@ fn right() -> impl TypedValueParser<Value = Right> {
   steward grants list
   steward grants remove analyst --tool 'todo.*'")]
 pub(crate) enum Grants {
-    /// Gives a role more; makes it when there is none.
+    /// Adds grants to a role; creates the role if needed.
     Add(Grant),
-    /// Takes something from a role, or the whole role when nothing is named.
+    /// Removes grants from a role, or the whole role if none are named.
     Remove(Grant),
-    /// Shows the roles.
+    /// Lists the roles.
     List,
 }
 
@@ -108,36 +107,36 @@ pub(crate) enum Grants {
 pub(crate) struct Grant {
     /// The role.
     role: String,
-    /// A domain that may be asked, with its tools.
+    /// A domain that may be queried, with its tools.
     #[arg(long)]
     domain: Vec<String>,
     /// A tool that may be called, or `prefix*`.
     #[arg(long)]
     tool: Vec<String>,
-    /// A table of the domains' data, as TABLE or TABLE=COLUMN,COLUMN. Without any, all tables.
+    /// A table of the domains' data, as TABLE or TABLE=COLUMN,COLUMN. All tables by default.
     #[arg(long, value_name = "TABLE[=COLUMNS]")]
     table: Vec<String>,
-    /// A permission that tools ask for.
+    /// A permission that tools require.
     #[arg(long)]
     permission: Vec<String>,
     /// A workflow or an agent that may be run, or `prefix*`.
     #[arg(long)]
     run: Vec<String>,
-    /// A tool whose waiting calls may be decided on, or `prefix*`.
+    /// A tool whose pending calls may be approved, or `prefix*`.
     #[arg(long)]
     approve: Vec<String>,
-    /// The whole journal may be verified.
+    /// Allow verifying the whole journal.
     #[arg(long)]
     audit: bool,
-    /// Answers may be verified.
+    /// Allow verifying answers.
     #[arg(long)]
     verify: bool,
-    /// Keys, users and settings may be seen and changed.
+    /// Allow managing keys, users and settings.
     #[arg(long)]
     admin: bool,
 }
 
-/// Writes a change into the journal, before it counts.
+/// Writes a change into the journal before it takes effect.
 async fn journalled(context: &Context, change: &str, about: serde_json::Value) -> Result<(), Failure> {
     let opened = context.open().await?;
     let clock = std::sync::Arc::new(SystemClock::default());
@@ -337,7 +336,7 @@ fn remove(file: &mut AccessFile, grant: &Grant) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What a role holds in lists, each beside what the command names for it.
+/// The lists of a role, each with what the command names for it.
 fn lists<'a>(role: &'a mut Role, grant: &'a Grant) -> [(&'a mut BTreeSet<String>, &'a [String]); 5] {
     [
         (&mut role.domains, &grant.domain),

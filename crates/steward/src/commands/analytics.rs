@@ -10,13 +10,13 @@ use steward_store::Usage;
 
 #[derive(Args)]
 pub(crate) struct Analytics {
-    /// The last so many days.
+    /// The last N days.
     #[arg(long, default_value_t = 30, conflicts_with = "from")]
     days: u32,
-    /// From this moment on (2026-01-16T00:00:00Z).
+    /// From this time (2026-01-16T00:00:00Z), inclusive.
     #[arg(long)]
     from: Option<Timestamp>,
-    /// Until before this moment; now when absent.
+    /// Until this time, exclusive; now by default.
     #[arg(long)]
     to: Option<Timestamp>,
 }

@@ -1,17 +1,18 @@
-//! `steward approvals`: calls that wait for a person.
+//! `steward approvals`: calls that wait for approval.
 //!
-//! Invariant: a decision is over what was shown: at a terminal it is shown here and agreed to,
-//! elsewhere `--digest` names it. The same command given twice never decides the next gate.
+//! Invariant: a decision applies to what was shown. At a terminal the call is shown and confirmed;
+//! elsewhere `--digest` identifies it. Repeating a command never decides the next gate.
 
 use super::Context;
 use crate::error::Failure;
-use crate::output::{Tone, document, paint, say, table};
+use crate::output::{Tone, document, paint, say, short, table};
 use clap::{Args, Subcommand};
 use serde_json::{Value as Json, json};
 use std::io::{IsTerminal as _, Write as _};
 use steward_domain::{ErrorClass, HumanAction, JsonObject, Label, TaskId};
 use steward_runtime::run::Decided;
 use steward_runtime::toolbox::{Toolbox, Waiting};
+use steward_store::Page;
 
 #[derive(Subcommand)]
 #[command(after_help = "Examples:
@@ -20,52 +21,56 @@ use steward_runtime::toolbox::{Toolbox, Waiting};
   steward approvals approve 018f… --digest 3fa9c1d208b4  what `list` showed
   steward approvals reject 018f… --why \"wrong customer\"")]
 pub(crate) enum Approvals {
-    /// Shows every call that waits: which tool, with exactly which arguments, where each came from,
-    /// and why it is asked about.
+    /// Lists pending calls: tool, exact arguments, their provenance, and why approval is needed.
     List,
+    /// Shows what was decided, newest first: who, what, when, and what came of it.
+    History {
+        /// At most so many.
+        #[arg(long, default_value_t = 50)]
+        limit: u32,
+    },
     /// Makes the call that was shown, and no other.
     Approve {
         #[command(flatten)]
         shown: ShownArgs,
     },
-    /// Goes on with changes: words for the agent, other arguments, other values of the state.
+    /// Continues with changes: a message for the agent, other arguments, other state values.
     Modify {
         #[command(flatten)]
         shown: ShownArgs,
-        /// Words for the agent.
+        /// A message for the agent.
         #[arg(long, default_value = "")]
         message: String,
-        /// Changes of the state, as one JSON object; `{"arguments": {…}}` proposes a call with
-        /// others.
+        /// Changes of the state, as one JSON object; `{"arguments": {…}}` proposes other arguments.
         #[arg(long, default_value = "{}", value_name = "JSON")]
         set: String,
     },
-    /// Refuses the call.
+    /// Rejects the call.
     Reject {
         #[command(flatten)]
         shown: ShownArgs,
-        /// Why, for the record.
+        /// The reason, for the journal.
         #[arg(long, default_value = "")]
         why: String,
     },
 }
 
-/// What a decision is about.
+/// The call to decide on.
 #[derive(Args, Clone)]
 pub(crate) struct ShownArgs {
     /// The id of the waiting task.
     id: TaskId,
-    /// The digest that `list` shows, or its first 12 characters or more. Without it the call is
-    /// shown and asked about at the terminal.
+    /// The digest from `list`, or at least its first 12 characters. Without it the call is shown
+    /// and confirmed at the terminal.
     #[arg(long)]
     digest: Option<String>,
 }
 
-/// So many characters of a digest tell one call from another.
+/// Minimum number of characters that identify a digest.
 const PREFIX: usize = 12;
 
-/// What waits, when it is what was shown: its digest was named, or it is shown here and the person
-/// says yes.
+/// The pending call, if it is what was shown: its digest was named, or it is shown here and the
+/// user confirms.
 async fn shown(
     context: &Context,
     toolbox: &Toolbox,
@@ -119,14 +124,14 @@ pub(super) async fn run(context: &Context, command: Approvals) -> Result<(), Fai
     result
 }
 
-/// The decision over a run that waits; nothing for a single call.
+/// The decision on a waiting run; none for a single call.
 async fn decided(
     context: &Context,
     toolbox: &Toolbox,
     command: &Approvals,
 ) -> Result<Option<(TaskId, Decided)>, Failure> {
     let (about, action, message, updates) = match command {
-        Approvals::List => return Ok(None),
+        Approvals::List | Approvals::History { .. } => return Ok(None),
         Approvals::Approve { shown } => (shown, HumanAction::Approve, String::new(), JsonObject::new()),
         Approvals::Reject { shown, why } => (shown, HumanAction::Reject, why.clone(), JsonObject::new()),
         Approvals::Modify { shown, message, set } => {
@@ -177,9 +182,10 @@ async fn decide(context: &Context, toolbox: &Toolbox, command: Approvals) -> Res
             let columns = ["id", "tool", "arguments", "why it is asked", "digest", "until"];
             table(&columns, rows.collect(), "nothing waits");
         }
+        Approvals::History { limit } => return history(context, toolbox, limit).await,
         Approvals::Approve { shown: about } => {
             let call = shown(context, toolbox, &about, verb(HumanAction::Approve)).await?.shown()?;
-            let receipt = toolbox.approvals().approve(toolbox.desk(), &context.scope, &call, &by).await?;
+            let receipt = toolbox.approvals().approve(toolbox.gateway(), &context.scope, &call, &by).await?;
             if context.json {
                 document(
                     &json!({ "call_id": receipt.call, "tool_name": receipt.tool, "output": receipt.output }),
@@ -200,6 +206,40 @@ async fn decide(context: &Context, toolbox: &Toolbox, command: Approvals) -> Res
             }
         }
     }
+    Ok(())
+}
+
+async fn history(context: &Context, toolbox: &Toolbox, limit: u32) -> Result<(), Failure> {
+    let store = &toolbox.approvals().store;
+    let decided = store.decisions(&context.scope, Page::first(limit)).await?;
+    let mut lines = Vec::new();
+    for (user, decision) in decided {
+        let task = store.task(&context.scope, decision.gate.task).await?;
+        lines.push((user, decision, task));
+    }
+    if context.json {
+        let shown = lines.iter().map(|(user, decision, task)| {
+            json!({
+                "task": decision.gate.task, "user": user, "decision": decision.verdict, "by": decision.by,
+                "at": decision.at, "digest": decision.digest,
+                "description": task.as_ref().map(|task| task.description.to_string()),
+                "status": task.as_ref().map(|task| task.status_name()),
+            })
+        });
+        document(&json!({ "decisions": shown.collect::<Vec<_>>() }));
+        return Ok(());
+    }
+    let rows = lines.iter().map(|(_, decision, task)| {
+        vec![
+            decision.at.to_string(),
+            format!("{:?}", decision.verdict).to_lowercase(),
+            decision.by.to_string(),
+            task.as_ref().map_or_else(String::new, |task| short(&task.description, 40)),
+            task.as_ref().map_or("gone", |task| task.status_name()).to_owned(),
+            decision.gate.task.to_string(),
+        ]
+    });
+    table(&["when", "decision", "by", "what", "task is", "id"], rows.collect(), "nothing was decided");
     Ok(())
 }
 

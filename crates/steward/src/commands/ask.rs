@@ -30,29 +30,29 @@ use steward_store::{ConversationFilter, Page};
   steward ask \"how many orders are open?\" --data postgres://reader@db.example/shop --json
   steward ask --data sales.csv          a prompt, for one question after the other")]
 pub(crate) struct AskCommand {
-    /// The question, in plain language. Leave it out for a prompt.
+    /// The question, in plain language. Without it, an interactive prompt starts.
     question: Option<String>,
     /// A file, a folder, a pattern or a database address; repeat it for several. `name=FILE` names
     /// the table.
     #[arg(long, short, value_name = "SOURCE")]
     data: Vec<String>,
-    /// Go on with this conversation; `last` is the one before.
+    /// Continue this conversation; `last` is the previous one.
     #[arg(long, short, value_name = "ID")]
     conversation: Option<String>,
-    /// What to write; unless said: tables, charts, reports and the summary.
+    /// What to write; tables, charts, reports and the summary by default.
     #[arg(long, value_enum, value_delimiter = ',')]
     deliver: Vec<Deliver>,
-    /// Where the files go.
+    /// The output folder.
     #[arg(long, short, value_name = "FOLDER")]
     out: Option<PathBuf>,
-    /// Who plans.
+    /// Which planner to use.
     #[arg(long, value_enum)]
     planner: Option<PlannerChoice>,
-    /// A model of the settings, or one behind an OpenAI-compatible address:
+    /// A model of the settings, or one at an OpenAI-compatible address:
     /// `NAME@http://127.0.0.1:8080/v1`.
     #[arg(long, value_name = "NAME")]
     model: Option<String>,
-    /// Show how the question was read, and the SQL.
+    /// Show how the question was interpreted, and the SQL.
     #[arg(long)]
     explain: bool,
 }
@@ -63,9 +63,9 @@ enum Deliver {
     Charts,
     Reports,
     Summary,
-    /// One .xlsx file; only when named.
+    /// One .xlsx file; only on request.
     Workbook,
-    /// The tables as Parquet; only when named.
+    /// The tables as Parquet; only on request.
     Parquet,
 }
 
@@ -79,8 +79,8 @@ enum PlannerChoice {
 
 pub(super) async fn run(context: &Context, command: AskCommand) -> Result<(), Failure> {
     let opened = context.open().await?;
-    let house = house(context, command.model.as_deref(), &opened)?;
-    end_cut_off(&house, &context.scope).await;
+    let app = app(context, command.model.as_deref(), &opened)?;
+    end_cut_off(&app, &context.scope).await;
     let mut ask = Ask {
         question: command.question.clone().unwrap_or_default(),
         data: command.data.clone(),
@@ -90,26 +90,26 @@ pub(super) async fn run(context: &Context, command: AskCommand) -> Result<(), Fa
         planner: command.planner.map(Into::into),
         ..plain(context)
     };
-    // With nothing named, the question goes to whatever is set up.
+    // Without sources, the question goes to the configured domains and tools.
     if let (Some(question), true) = (&command.question, ask.data.is_empty())
-        && let Some(talker) = talked(context, &opened, &ask).await?
+        && let Some(chat) = talked(context, &opened, &ask).await?
     {
         let turn = chat::turn(context, question, ask.conversation);
-        let answered = chat::one(&talker, &turn, context.json, command.explain).await;
-        talker.toolbox().close().await;
+        let answered = chat::one(&chat, &turn, context.json, command.explain).await;
+        chat.toolbox().close().await;
         return answered;
     }
     match command.question {
         Some(_) => {
-            let answer = one(&house, &ask, context.json).await?;
+            let answer = one(&app, &ask, context.json).await?;
             show(&answer, context.json, command.explain);
             failed(&answer)
         }
-        None => prompt(&house, &mut ask, command.explain).await,
+        None => prompt(&app, &mut ask, command.explain).await,
     }
 }
 
-/// A question with what the settings allow, and nothing asked yet.
+/// An empty request with the limits of the settings.
 pub(super) fn plain(context: &Context) -> Ask {
     let rules = &context.settings.analysis;
     Ask {
@@ -130,8 +130,8 @@ pub(super) fn plain(context: &Context) -> Ask {
     }
 }
 
-/// Whom a question without data goes to: the tools and domains that are set up, unless it belongs
-/// to a conversation about data that was named.
+/// The chat service for a question without data: the configured tools and domains, unless the
+/// conversation is about data that was named.
 async fn talked(context: &Context, opened: &Opened, ask: &Ask) -> Result<Option<ChatService>, Failure> {
     if let Some(id) = ask.conversation {
         let window = opened.store.window(&context.scope, id, 10).await?;
@@ -139,20 +139,20 @@ async fn talked(context: &Context, opened: &Opened, ask: &Ask) -> Result<Option<
         if !last.is_some_and(|message| message.metadata.contains_key("outcome")) {
             return Ok(None);
         }
-        return chat::talker(context).await.map(Some);
+        return chat::chat_service(context).await.map(Some);
     }
-    let talker = chat::talker(context).await?;
-    if chat::has_domains(&talker, context).await? {
-        return Ok(Some(talker));
+    let chat = chat::chat_service(context).await?;
+    if chat::has_domains(&chat, context).await? {
+        return Ok(Some(chat));
     }
-    talker.toolbox().close().await;
+    chat.toolbox().close().await;
     Ok(None)
 }
 
-/// Ends the questions and turns that an earlier process left behind. That it cannot be done is no
-/// reason not to answer.
-pub(super) async fn end_cut_off(house: &AppContext, scope: &steward_store::Scope) {
-    if let Ok(ended) = steward_runtime::run::end_cut_off(house, scope).await {
+/// Ends questions and turns that an earlier process left unfinished. A failure does not prevent
+/// answering.
+pub(super) async fn end_cut_off(app: &AppContext, scope: &steward_store::Scope) {
+    if let Ok(ended) = steward_runtime::run::end_cut_off(app, scope).await {
         for task in ended {
             let told = format!(
                 "{task} was cut off with its process and is ended. `steward task show {task}` shows it"
@@ -162,13 +162,13 @@ pub(super) async fn end_cut_off(house: &AppContext, scope: &steward_store::Scope
     }
 }
 
-/// Everything a question is answered with.
-pub(super) fn house(context: &Context, model: Option<&str>, opened: &Opened) -> Result<AppContext, Failure> {
-    house_over(context, model, opened.store.clone())
+/// The application context for answering questions.
+pub(super) fn app(context: &Context, model: Option<&str>, opened: &Opened) -> Result<AppContext, Failure> {
+    app_over(context, model, opened.store.clone())
 }
 
-/// The same over a store of its own.
-pub(super) fn house_over(
+/// The same with another store.
+pub(super) fn app_over(
     context: &Context,
     model: Option<&str>,
     store: Arc<dyn steward_store::Store>,
@@ -195,7 +195,7 @@ pub(super) fn house_over(
     })
 }
 
-/// The model that the command line names: one of the settings, or `NAME@URL`.
+/// The model named on the command line: one of the settings, or `NAME@URL`.
 fn named_model(context: &Context, named: &str) -> Result<Arc<dyn Model>, Failure> {
     if let Some((name, url)) = named.split_once('@') {
         let mut options = ModelOptions::new(url, name);
@@ -209,7 +209,7 @@ fn named_model(context: &Context, named: &str) -> Result<Arc<dyn Model>, Failure
     })
 }
 
-/// The model of the older setting.
+/// The model of the deprecated setting.
 fn older_model(settings: &Settings) -> Result<Option<Arc<dyn Model>>, Failure> {
     let Some(older) = &settings.model else { return Ok(None) };
     let mut options = ModelOptions::new(older.base_url.clone(), older.name.clone());
@@ -243,7 +243,7 @@ pub(super) async fn conversation(
     }
 }
 
-async fn one(house: &AppContext, ask: &Ask, json: bool) -> Result<Answer, Failure> {
+async fn one(app: &AppContext, ask: &Ask, json: bool) -> Result<Answer, Failure> {
     let terminal = std::io::stderr().is_terminal() && !json;
     let tell = move |event: ProgressEvent| {
         if let (true, ProgressEvent::Working { what } | ProgressEvent::Began { what, .. }) = (terminal, event)
@@ -252,14 +252,14 @@ async fn one(house: &AppContext, ask: &Ask, json: bool) -> Result<Answer, Failur
             let _shown = std::io::stderr().flush();
         }
     };
-    let answer = house.ask(ask, &tell).await;
+    let answer = app.ask(ask, &tell).await;
     if terminal {
         eprint!("\r\u{1b}[2K");
     }
     Ok(answer?)
 }
 
-/// A failed answer is a failed command, except an honest "the data does not say".
+/// A failed answer fails the command, unless the answer is that the data does not contain it.
 fn failed(answer: &Answer) -> Result<(), Failure> {
     match (&answer.response.status, answer.error_code) {
         (ResponseStatus::Failed, Some(code)) if code != "ASK001" => {
@@ -363,7 +363,7 @@ fn notes(answer: &Answer, explain: bool) {
             .for_each(|suggestion| say(format!("{} {suggestion}", paint(Tone::Quiet, "next:"))));
     }
     if answer.tables.is_empty() {
-        // A question back, or "the data does not say": there is nothing to be confident of.
+        // A clarifying question, or "the data does not say": there is no confidence to show.
         return;
     }
     let confidence = match answer.confidence {
@@ -391,14 +391,14 @@ fn notes(answer: &Answer, explain: bool) {
     ));
 }
 
-/// One question after the other in one conversation. Lines are kept in the home for the next time.
-async fn prompt(house: &AppContext, ask: &mut Ask, explain: bool) -> Result<(), Failure> {
+/// An interactive prompt for one conversation. The input history is kept in the home folder.
+async fn prompt(app: &AppContext, ask: &mut Ask, explain: bool) -> Result<(), Failure> {
     say("Ask about the data. An empty line or Ctrl-D ends it; `?` shows what was asked before.");
-    let history = house.artifacts.parent().map(|home| home.join("history"));
+    let history = app.artifacts.parent().map(|home| home.join("history"));
     let mut options: Vec<String> = Vec::new();
     let mut lines = std::io::stdin().lock().lines();
     loop {
-        // A reader that has gone ends the prompt.
+        // If the reader of the output is gone, the prompt ends.
         let mut terminal = std::io::stdout();
         if write!(terminal, "{} ", paint(Tone::Strong, "›")).and_then(|()| terminal.flush()).is_err() {
             break;
@@ -414,7 +414,7 @@ async fn prompt(house: &AppContext, ask: &mut Ask, explain: bool) -> Result<(), 
             known.lines().rev().take(20).for_each(|line| say(paint(Tone::Quiet, line)));
             continue;
         }
-        // A bare number answers the question back.
+        // A number selects an option of the clarifying question.
         let chosen =
             line.parse::<usize>().ok().and_then(|number| options.get(number.wrapping_sub(1)).cloned());
         ask.question = chosen.unwrap_or_else(|| line.to_owned());
@@ -422,7 +422,7 @@ async fn prompt(house: &AppContext, ask: &mut Ask, explain: bool) -> Result<(), 
             let file = std::fs::OpenOptions::new().create(true).append(true).open(path);
             let _kept = file.and_then(|mut file| writeln!(file, "{}", ask.question));
         }
-        match one(house, ask, false).await {
+        match one(app, ask, false).await {
             Ok(answer) => {
                 show(&answer, false, explain);
                 ask.conversation = answer.conversation_id;

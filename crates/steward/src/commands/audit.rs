@@ -27,58 +27,57 @@ pub(crate) enum Audit {
   steward audit verify run.jsonl                an exported file, with run.jsonl.head beside it
   steward audit verify run.jsonl --key KEY      on another machine, with the key line of `steward init`")]
     Verify {
-        /// An exported log; the store when absent.
+        /// An exported log; the store by default.
         file: Option<PathBuf>,
-        /// The signed head of the file; FILE.head when absent.
+        /// The signed head of the file; FILE.head by default.
         #[arg(long, value_name = "FILE")]
         head: Option<PathBuf>,
-        /// Check the chain of the file alone. A cut tail is not seen then.
+        /// Check only the chain of the file. A truncated end is not detected then.
         #[arg(long, conflicts_with = "head")]
         no_head: bool,
-        /// A signed head of the store that was kept earlier.
+        /// A signed head of the store that was saved earlier.
         #[arg(long, value_name = "FILE", conflicts_with = "file")]
         since: Option<PathBuf>,
-        /// Compare rows, payloads and files with the journal too. It needs the home's own key.
+        /// Also compare rows, payloads and files with the journal. Needs the key of the home.
         #[arg(long, conflicts_with = "file")]
         deep: bool,
-        /// Verify a copy in a temporary folder: nothing of the home is written. For media that
-        /// cannot be written.
+        /// Verify a copy in a temporary folder, without writing to the home. For read-only media.
         #[arg(long, conflicts_with = "file")]
         copy: bool,
-        /// The key that must have signed; this home's when absent.
+        /// The key that must have signed; that of this home by default.
         #[arg(long)]
         key: Option<String>,
     },
-    /// Show the newest head to the witness of the settings, and keep its cosignature.
+    /// Send the newest head to the witness of the settings, and store its cosignature.
     Publish,
     /// Write a task's journal as JSONL, with its signed head beside it.
     Export {
         /// A task, a conversation, or `system`.
         chain: ChainId,
-        /// Where to; standard output when absent, then the head goes to standard error.
+        /// Output file; standard output by default, with the head on standard error.
         #[arg(long, value_name = "FILE")]
         out: Option<PathBuf>,
     },
-    /// Prove that an entry is in the log, for somebody who has only a signed head and the key.
+    /// Prove that an entry is in the log; checkable with only a signed head and the key.
     Prove {
         /// A task, a conversation, or `system`.
         chain: ChainId,
-        /// Which entry of it, from 1.
+        /// The number of the entry, from 1.
         sequence: u64,
-        /// Also prove that the log continues the one of this size.
+        /// Also prove that the log extends the one of this size.
         #[arg(long, value_name = "SIZE")]
         since: Option<u64>,
     },
-    /// Print the signed head of the log. Keep it elsewhere to be able to show a rewrite.
+    /// Print the signed head of the log. Keep it elsewhere to be able to prove a rewrite.
     Head {
-        /// Print the key that checks it instead.
+        /// Print the public key instead.
         #[arg(long)]
         key: bool,
         /// Print the key of this home as a witness for other logs.
         #[arg(long, conflicts_with = "key")]
         witness_key: bool,
-        /// Take the store as it is for the right one, though a longer history was kept. The store
-        /// is verified first.
+        /// Accept the current store although a longer history was recorded. The store is verified
+        /// first.
         #[arg(long, conflicts_with_all = ["key", "witness_key"])]
         accept: bool,
     },
@@ -105,7 +104,7 @@ pub(super) async fn run(context: &Context, audit: Audit) -> Result<(), Failure> 
     }
 }
 
-/// `run.jsonl` and `run.jsonl.head` belong together.
+/// The head file of an export: `run.jsonl` and `run.jsonl.head`.
 fn with_head(file: &Path) -> PathBuf {
     let mut name = file.as_os_str().to_owned();
     name.push(".head");
@@ -139,7 +138,7 @@ fn verify_file(
         None => None,
     };
     let report = match (verify_log(log, threads), &checked) {
-        // With a head an emptied file is a cut tail, and the head knows of how much.
+        // With a head, an empty file is a truncated log, and the head tells how long it was.
         (Err(steward_journal::Error::NotAnEntry { line: 1, .. }), Some((note, key)))
             if std::fs::metadata(file).is_ok_and(|m| m.len() == 0) =>
         {
@@ -170,13 +169,13 @@ fn verify_file(
     Ok(())
 }
 
-/// A store to be verified, and the copy it is in when the home cannot be written.
+/// A store to be verified, and its copy if the home cannot be written.
 struct Verifiable {
     opened: Opened,
     _copy: Option<tempfile::TempDir>,
 }
 
-/// Opens the store to be verified. A home that cannot be written is copied first.
+/// Opens the store to be verified. A read-only home is copied first.
 async fn verifiable(context: &Context, copy: bool) -> Result<Verifiable, Failure> {
     let home = &context.home;
     let Some(named) = context.settings.store.strip_prefix("sqlite:") else {
@@ -213,7 +212,7 @@ async fn publish(context: &Context) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Takes the store as it is for the right one.
+/// Accepts the current store as the right one.
 async fn accept(context: &Context) -> Result<(), Failure> {
     let opened = context.home.open(&context.settings).await?;
     let verified = audit::verify(&*opened.store, opened.signer.verifier(), None).await?;
@@ -244,7 +243,7 @@ async fn verify_store(
     };
     let earlier = since.map(read).transpose()?;
     let verified = audit::verify(&*opened.store, &key, earlier.as_deref()).await?;
-    // Every head that was kept outside of the store must be one that this log continues.
+    // The log must extend every head that was kept outside the store.
     let kept = if key == *opened.signer.verifier() {
         witness::heads(&context.home, &context.settings.witness, &key)?
     } else {
@@ -290,7 +289,7 @@ async fn verify_store(
     Ok(())
 }
 
-/// Rows, payloads and files against the journal.
+/// Compares rows, payloads and files with the journal.
 async fn look_deep(context: &Context, opened: &Opened) -> Result<audit::Deep, Failure> {
     let artifacts = context.home.path.join("artifacts");
     let locate = |artifact: &steward_domain::Artifact| {
@@ -316,7 +315,7 @@ async fn export(context: &Context, chain: ChainId, out: Option<&Path>) -> Result
         return Ok(());
     };
     let failed = |error: std::io::Error| Failure::file(path, &error);
-    // Written aside and moved into place: a reader never sees half a log.
+    // Written to a temporary file and renamed: a reader never sees a partial log.
     let aside = path.with_extension("part");
     let mut file = BufWriter::new(std::fs::File::create(&aside).map_err(failed)?);
     let exported = audit::export(&*opened.store, scope, chain, &opened.signer, &mut file).await;
@@ -359,7 +358,7 @@ async fn head(context: &Context, key: bool) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The house's own chain belongs to nobody, and everybody may check it.
+/// All users may verify the system chain.
 fn scope_of(context: &Context, chain: ChainId) -> &steward_store::Scope {
     if chain == ChainId::SYSTEM { &steward_store::Scope::System } else { &context.scope }
 }

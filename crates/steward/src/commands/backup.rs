@@ -1,10 +1,10 @@
-//! `steward backup` and `steward restore`: everything that a home holds in one file, and back.
+//! `steward backup` and `steward restore`: a whole home in one file.
 //!
 //! Invariants
-//! - The store is written as one moment saw it, while others go on working.
-//! - A restore is all or nothing: every file is compared with its digest before anything takes its
-//!   place, nothing that is there is written over, and the journal must verify from the head that
-//!   was signed at the time of the backup.
+//! - The store is written as a consistent snapshot, while other processes continue to work.
+//! - A restore is all or nothing: every file is compared with its digest before anything is moved
+//!   into place, nothing is overwritten, and the journal must verify from the head that was signed
+//!   at the time of the backup.
 
 use super::Context;
 use crate::config::Settings;
@@ -28,9 +28,9 @@ use steward_domain::Timestamp;
 use steward_journal::clock::{Clock as _, SystemClock};
 use steward_store::postgres::PostgresStore;
 
-/// What of a home is its own. Logs and caches are made anew.
+/// The contents of a backup. Logs and caches are not included.
 const KEPT: &[&str] = &["agents", "workflows", "config", "skills", "artifacts", "uploads", "keys"];
-/// The form that this program writes and reads.
+/// The format version that this program writes and reads.
 const FORM: u32 = 1;
 const MANIFEST: &str = "manifest.json";
 const SQLITE: &str = "store/sqlite.db";
@@ -53,18 +53,18 @@ pub(crate) struct Backup {
 
 The home must be new or empty, and so must the database. The journal is verified before it is done.")]
 pub(crate) struct Restore {
-    /// What `steward backup` wrote.
+    /// A file that `steward backup` wrote.
     file: PathBuf,
 }
 
-/// What stands in a backup, written last.
+/// The manifest of a backup, written last.
 #[derive(Serialize, Deserialize)]
 struct Manifest {
     form: u32,
     version: String,
     created_at: Timestamp,
     schema: i64,
-    /// The head of the journal, signed, from before the store was copied.
+    /// The signed head of the journal, taken before the store was copied.
     head: Option<String>,
     files: BTreeMap<String, Digest>,
 }
@@ -79,8 +79,8 @@ fn unreadable(path: &Path, why: impl std::fmt::Display) -> Failure {
     Failure::user("CLI007", format!("{}: {why}. Nothing was restored", path.display()))
 }
 
-/// A folder that is gone when it is not needed any more. One that a killed process left is taken
-/// away by the next.
+/// A temporary folder that is removed on drop. The next process removes one left by a killed
+/// process.
 struct Staging(PathBuf);
 
 impl Staging {
@@ -141,7 +141,7 @@ pub(super) async fn backup(context: &Context, command: Backup) -> Result<(), Fai
     let opened = context.open().await?;
     let staging = Staging::beside(&path, "backup")?;
     let _note = leftovers::Note::write(&context.home.tmp(), &staging.0).map_err(|error| refuse(&error))?;
-    // The head first: what is copied then has at least that.
+    // The head first: the copy then contains at least its entries.
     let head = opened.store.head().await?.map(|head| head.note);
     let schema = opened.store.schema_version().await?;
     let kind = if context.settings.store.starts_with("sqlite:") { SQLITE } else { POSTGRES };
@@ -165,7 +165,7 @@ pub(super) async fn backup(context: &Context, command: Backup) -> Result<(), Fai
         let mut file = tar.into_inner()?.finish()?;
         file.flush()?;
         file.get_ref().sync_all()?;
-        // Another of this name that came meanwhile is not written over.
+        // A file of this name that appeared meanwhile is not overwritten.
         std::fs::hard_link(&partial, &path)
     };
     finish().map_err(|error| refuse(&error))?;
@@ -183,7 +183,7 @@ pub(super) async fn backup(context: &Context, command: Backup) -> Result<(), Fai
     Ok(())
 }
 
-/// An archive on its way.
+/// The archive being written.
 struct Archive<W: io::Write> {
     tar: tar::Builder<W>,
     files: BTreeMap<String, Digest>,
@@ -201,7 +201,7 @@ impl<W: io::Write> Archive<W> {
     fn file(&mut self, path: &Path, name: &str) -> io::Result<()> {
         let file = File::open(path)?;
         let about = file.metadata()?;
-        // What grows meanwhile is taken as long as it was.
+        // A file that grows meanwhile is truncated to its earlier length.
         let mut read = Hashed::new(file.take(about.len()));
         let mut header = header(about.len(), about.permissions().mode() & 0o777);
         self.tar.append_data(&mut header, name, &mut read)?;
@@ -209,7 +209,7 @@ impl<W: io::Write> Archive<W> {
         Ok(())
     }
 
-    /// A folder with everything in it that is a plain file.
+    /// Adds a folder with all regular files in it.
     fn folder(&mut self, path: &Path, name: &str) -> io::Result<()> {
         let entries = match std::fs::read_dir(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -225,7 +225,7 @@ impl<W: io::Write> Archive<W> {
                 self.folder(&path, &name)?;
             } else if kind.is_file() && !own.ends_with(".lock") {
                 match self.file(&path, &name) {
-                    // Something that was deleted just now is not there.
+                    // Files that were deleted meanwhile are skipped.
                     Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                     done => done?,
                 }
@@ -282,8 +282,8 @@ pub(super) async fn restore(
     Ok(())
 }
 
-/// Writes the store that was restored into as the store of the restored settings. Without that the
-/// next command would work on the store that was backed up, which may be in use.
+/// Sets the restored store as the store of the restored settings. Otherwise the next command would
+/// use the store that was backed up, which may be in use.
 fn point_at(home: &Home, address: &str) -> Result<(), Failure> {
     let path = home.path.join("config/steward.yaml");
     let failed = |error: io::Error| Failure::file(&path, &error);
@@ -296,7 +296,7 @@ fn point_at(home: &Home, address: &str) -> Result<(), Failure> {
     let lines: Vec<&str> = std::iter::once(line.as_str()).chain(kept).collect();
     std::fs::create_dir_all(home.path.join("config")).map_err(failed)?;
     std::fs::write(&path, format!("{}\n", lines.join("\n"))).map_err(failed)?;
-    // A file that says it in another way is not rewritten blindly.
+    // A file that sets the store in another way is not rewritten.
     if Settings::load(home, None, None)?.store == address {
         return Ok(());
     }
@@ -309,7 +309,8 @@ fn point_at(home: &Home, address: &str) -> Result<(), Failure> {
     ))
 }
 
-/// Puts the copy of the store where the settings say: it must be of the kind that was backed up.
+/// Moves the copy of the store to the location in the settings: it must be of the kind that was
+/// backed up.
 async fn move_store(
     home: &Home,
     settings: &Settings,
@@ -340,8 +341,7 @@ async fn move_store(
     std::fs::remove_dir_all(&folder).map_err(|error| Failure::file(&folder, &error))
 }
 
-/// Unpacks an archive into a folder; every file must be what the manifest says, and nothing else
-/// may be there.
+/// Unpacks an archive into a folder; every file must match the manifest, and no others are allowed.
 fn unpack(path: &Path, into: &Path) -> Result<Manifest, Failure> {
     let wrong = |why: &dyn std::fmt::Display| unreadable(path, why);
     let file = File::open(path).map_err(|error| Failure::file(path, &error))?;
@@ -386,7 +386,7 @@ fn unpack(path: &Path, into: &Path) -> Result<Manifest, Failure> {
     Ok(manifest)
 }
 
-/// A name that stays inside: of the store, or of a folder that is kept.
+/// Whether a path stays inside: in the store, or in one of the folders of a backup.
 fn plain(name: &str) -> bool {
     let path = Path::new(name);
     let normal = path.components().all(|part| matches!(part, Component::Normal(_)));

@@ -1,4 +1,4 @@
-//! `steward board`: answers pinned side by side, run anew for whoever looks.
+//! `steward board`: pinned answers, side by side, run again for each viewer.
 
 use super::{Context, ask};
 use crate::error::Failure;
@@ -26,12 +26,12 @@ use steward_store::Page;
   steward board show Sales
   steward board export Sales --out sales.html")]
 pub(crate) enum BoardCommand {
-    /// Make an empty board.
+    /// Create an empty board.
     New {
-        /// What it is called.
+        /// The name of the board.
         name: String,
     },
-    /// List your boards and those that are shared, newest first.
+    /// List your boards and shared ones, newest first.
     List,
     /// Run the tiles of a board and show them.
     Show {
@@ -40,29 +40,29 @@ pub(crate) enum BoardCommand {
         #[command(flatten)]
         look: LookArgs,
     },
-    /// Pin the answer to a question, or an answer that you have.
+    /// Pin the answer to a question, or an earlier answer.
     Pin(Pin),
-    /// Put words on a board.
+    /// Add a text tile to a board.
     Text {
         /// Its name or id.
         id: String,
-        /// The words: paragraphs and lists, with **bold** and `code`.
+        /// The text: paragraphs and lists, with **bold** and `code`.
         text: String,
         #[command(flatten)]
         form: Form,
     },
-    /// Change a tile: its title, how it is shown, its question, its SQL or its words.
+    /// Change a tile: its title, display, question, SQL or text.
     Edit(Edit),
-    /// Take a tile off a board.
+    /// Remove a tile from a board.
     Unpin {
         /// The name or id of the board.
         id: String,
         /// The title or id of the tile.
         tile: String,
     },
-    /// Filter all tiles by a column; without values, any value can be chosen.
+    /// Filter all tiles by a column; without values, viewers choose.
     Filter(Filter),
-    /// Let everybody who uses this Steward see a board, each with their own grants.
+    /// Share a board with all users of this Steward; each sees it with their own grants.
     Share {
         /// Its name or id.
         id: String,
@@ -70,45 +70,45 @@ pub(crate) enum BoardCommand {
         #[arg(long)]
         stop: bool,
     },
-    /// Say for how many seconds a result is shown again before it is read anew.
+    /// Set how many seconds results are served from the cache.
     Fresh {
         /// Its name or id.
         id: String,
-        /// Seconds; 0 reads each time.
+        /// Seconds; 0 disables the cache.
         seconds: u32,
     },
     /// Write a board with its rows to one HTML file that works offline.
     Export {
         /// Its name or id.
         id: String,
-        /// Where to.
+        /// The output file.
         #[arg(long, value_name = "FILE")]
         out: PathBuf,
         #[command(flatten)]
         look: LookArgs,
     },
-    /// Make a link that shows a board without a sign-in until it expires.
+    /// Create a link that shows a board without a sign-in until it expires.
     Link {
         /// Its name or id.
         id: String,
-        /// For how many hours.
+        /// Hours until it expires.
         #[arg(long, default_value_t = 168)]
         hours: u32,
-        /// With whose grants it is read; yours unless said.
+        /// The user whose grants are used to read it; you by default.
         #[arg(long, value_name = "USER")]
         viewer: Option<UserId>,
-        /// A filter that cannot be taken off, as COLUMN=VALUE; repeat it for several.
+        /// A fixed filter, as COLUMN=VALUE; repeat it for several.
         #[arg(long, value_name = "COLUMN=VALUE")]
         filter: Vec<String>,
-        /// Where `steward serve` is reached.
+        /// The public address of `steward serve`.
         #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:8088")]
         server: String,
     },
-    /// End a link before its time.
+    /// Revoke a link before it expires.
     Unlink {
         /// The name or id of the board.
         id: String,
-        /// Which link.
+        /// The link.
         link: BoardLinkId,
     },
     /// Remove a board.
@@ -120,21 +120,21 @@ pub(crate) enum BoardCommand {
 
 #[derive(Args)]
 pub(crate) struct LookArgs {
-    /// Instead of the board's filter over this column, as COLUMN=VALUE or COLUMN=FROM..UNTIL;
-    /// repeat it for several.
+    /// Overrides the board's filter on this column, as COLUMN=VALUE or COLUMN=FROM..UNTIL; repeat
+    /// it for several.
     #[arg(long, value_name = "COLUMN=VALUE")]
     filter: Vec<String>,
 }
 
 #[derive(Args)]
 pub(crate) struct Form {
-    /// What stands above it.
+    /// The title.
     #[arg(long)]
     title: Option<String>,
     /// How its rows are shown.
     #[arg(long, value_enum)]
     view: Option<ViewChoice>,
-    /// How much of the row it takes.
+    /// The share of the row it takes.
     #[arg(long, value_enum)]
     width: Option<WidthChoice>,
 }
@@ -149,10 +149,10 @@ pub(crate) struct Pin {
     /// A file, a folder, a pattern or a database address; repeat it for several.
     #[arg(long, short, value_name = "SOURCE")]
     data: Vec<String>,
-    /// The SELECT statement that answers it. Without it, what the question is read as.
+    /// The SELECT statement that answers it; derived from the question by default.
     #[arg(long)]
     sql: Option<String>,
-    /// The task of an answer that you have.
+    /// The task of an earlier answer.
     #[arg(long, value_name = "TASK", conflicts_with = "question")]
     from: Option<TaskId>,
     #[command(flatten)]
@@ -168,10 +168,10 @@ pub(crate) struct Edit {
     /// Another question over the same data.
     #[arg(long)]
     question: Option<String>,
-    /// Another SELECT statement.
+    /// A new SELECT statement.
     #[arg(long)]
     sql: Option<String>,
-    /// Other words of a text tile.
+    /// A new text for a text tile.
     #[arg(long)]
     text: Option<String>,
     #[command(flatten)]
@@ -184,7 +184,7 @@ pub(crate) struct Filter {
     id: String,
     /// The column, or TABLE.COLUMN.
     column: String,
-    /// The values that are shown; without any, all of them until somebody chooses.
+    /// The values that are shown; all of them by default, until a viewer chooses.
     values: Vec<String>,
     /// The first day or number that is shown.
     #[arg(long)]
@@ -192,14 +192,14 @@ pub(crate) struct Filter {
     /// The last day or number that is shown.
     #[arg(long)]
     until: Option<String>,
-    /// Take the filter off.
+    /// Remove the filter.
     #[arg(long)]
     remove: bool,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
 enum ViewChoice {
-    /// A number, a chart or a table, whatever fits.
+    /// A number, a chart or a table, depending on the rows.
     Auto,
     /// A chart.
     Chart,
@@ -238,59 +238,54 @@ impl Form {
 
 pub(super) async fn run(context: &Context, command: BoardCommand) -> Result<(), Failure> {
     let opened = context.open().await?;
-    let house = super::house(context, &opened)?;
+    let app = super::app(context, &opened)?;
     let user = &context.settings.user;
     match command {
         BoardCommand::New { name } => {
-            let board = house.add_board(user, Label::new(name)?, "cli").await?;
+            let board = app.add_board(user, Label::new(name)?, "cli").await?;
             told(context, &board, &format!("made {}", board.id));
         }
-        BoardCommand::List => list(context, &house).await?,
+        BoardCommand::List => list(context, &app).await?,
         BoardCommand::Show { id, look } => {
-            let view = look_at(context, &house, &id, &look.filter).await?;
+            let view = look_at(context, &app, &id, &look.filter).await?;
             if context.json { document(&view) } else { shown(&view) }
         }
         BoardCommand::Pin(pin) => {
             let (question, data) = match pin.from {
-                Some(task) => house.asked_in(&context.scope, task).await?,
+                Some(task) => app.asked_in(&context.scope, task).await?,
                 None => (pin.question.unwrap_or_default(), Vec::new()),
             };
             let data =
                 if pin.data.is_empty() { data } else { pin.data.iter().map(|named| whole(named)).collect() };
             let asked = Ask { question, data, ..ask::plain(context) };
-            let (board, tile) = house
-                .pin(
-                    &asked,
-                    named(context, &house, &pin.id).await?.id,
-                    pin.form.tile(pin.sql, pin.from),
-                    "cli",
-                )
+            let (board, tile) = app
+                .pin(&asked, named(context, &app, &pin.id).await?.id, pin.form.tile(pin.sql, pin.from), "cli")
                 .await?;
             told(context, &board, &format!("pinned {tile}"));
         }
         BoardCommand::Text { id, text, form } => {
-            let id = named(context, &house, &id).await?.id;
-            let (board, tile) = house.add_text(user, id, text, form.tile(None, None), "cli").await?;
+            let id = named(context, &app, &id).await?.id;
+            let (board, tile) = app.add_text(user, id, text, form.tile(None, None), "cli").await?;
             told(context, &board, &format!("pinned {tile}"));
         }
         BoardCommand::Edit(edit) => {
             let change =
                 TileEdit { question: edit.question, text: edit.text, new: edit.form.tile(edit.sql, None) };
-            let board = named(context, &house, &edit.id).await?;
+            let board = named(context, &app, &edit.id).await?;
             let tile = tile_named(&board, &edit.tile)?;
-            let board = house.edit_tile(&ask::plain(context), board.id, tile, change, "cli").await?;
+            let board = app.edit_tile(&ask::plain(context), board.id, tile, change, "cli").await?;
             told(context, &board, &format!("changed {tile}"));
         }
         BoardCommand::Unpin { id, tile } => {
-            let board = named(context, &house, &id).await?;
+            let board = named(context, &app, &id).await?;
             let tile = tile_named(&board, &tile)?;
-            let board = house.unpin(user, board.id, tile, "cli").await?;
+            let board = app.unpin(user, board.id, tile, "cli").await?;
             told(context, &board, &format!("took off {tile}"));
         }
         BoardCommand::Filter(filter) => {
             let said = if filter.remove { "took off the filter" } else { "filtered by" };
             let said = format!("{said} {}", filter.column);
-            let id = named(context, &house, &filter.id).await?.id;
+            let id = named(context, &app, &filter.id).await?.id;
             let put = |board: &mut Board| {
                 board.filters.retain(|known| !known.column.eq_ignore_ascii_case(&filter.column));
                 if !filter.remove {
@@ -299,7 +294,7 @@ pub(super) async fn run(context: &Context, command: BoardCommand) -> Result<(), 
                 }
                 Ok(())
             };
-            let board = house.change_board(user, id, "filtered", "cli", put).await?;
+            let board = app.change_board(user, id, "filtered", "cli", put).await?;
             told(context, &board, &said);
         }
         BoardCommand::Share { id, stop } => {
@@ -308,7 +303,7 @@ pub(super) async fn run(context: &Context, command: BoardCommand) -> Result<(), 
                 Ok(())
             };
             let board =
-                house.change_board(user, named(context, &house, &id).await?.id, "shared", "cli", put).await?;
+                app.change_board(user, named(context, &app, &id).await?.id, "shared", "cli", put).await?;
             told(context, &board, if stop { "no longer shared" } else { "shared" });
         }
         BoardCommand::Fresh { id, seconds } => {
@@ -316,13 +311,12 @@ pub(super) async fn run(context: &Context, command: BoardCommand) -> Result<(), 
                 board.fresh_seconds = seconds;
                 Ok(())
             };
-            let board = house
-                .change_board(user, named(context, &house, &id).await?.id, "changed", "cli", put)
-                .await?;
+            let board =
+                app.change_board(user, named(context, &app, &id).await?.id, "changed", "cli", put).await?;
             told(context, &board, &format!("results are shown again for {seconds} s"));
         }
         BoardCommand::Export { id, out, look } => {
-            let view = look_at(context, &house, &id, &look.filter).await?;
+            let view = look_at(context, &app, &id, &look.filter).await?;
             let unwritten =
                 |error: std::io::Error| Failure::user("RUN034", format!("{}: {error}", out.display()));
             std::fs::write(&out, board_page(&view, user.as_str())).map_err(unwritten)?;
@@ -331,8 +325,8 @@ pub(super) async fn run(context: &Context, command: BoardCommand) -> Result<(), 
         BoardCommand::Link { id, hours, viewer, filter, server } => {
             let viewer = viewer.unwrap_or_else(|| user.clone());
             let filters = filters(&filter)?;
-            let id = named(context, &house, &id).await?.id;
-            let link = house.add_link(user, id, &viewer, hours, filters, "cli").await?;
+            let id = named(context, &app, &id).await?.id;
+            let link = app.add_link(user, id, &viewer, hours, filters, "cli").await?;
             let secret = Secret::open(&context.home.path, &SystemRandom)?;
             let token = secret.link_token(id.0, link.id.0, link.expires_at);
             let address = format!("{}/embed/{token}", server.trim_end_matches('/'));
@@ -344,29 +338,29 @@ pub(super) async fn run(context: &Context, command: BoardCommand) -> Result<(), 
             }
         }
         BoardCommand::Unlink { id, link } => {
-            house.remove_link(user, named(context, &house, &id).await?.id, link, "cli").await?;
+            app.remove_link(user, named(context, &app, &id).await?.id, link, "cli").await?;
             say(format!("ended {link}"));
         }
         BoardCommand::Remove { id } => {
-            let id = named(context, &house, &id).await?.id;
-            house.remove_board(user, id, "cli").await?;
+            let id = named(context, &app, &id).await?.id;
+            app.remove_board(user, id, "cli").await?;
             say(format!("removed {id}"));
         }
     }
     Ok(())
 }
 
-/// A board by its id, or by its name when only one has it.
-async fn named(context: &Context, house: &AppContext, text: &str) -> Result<Board, Failure> {
+/// Finds a board by its id, or by its name if that is unique.
+async fn named(context: &Context, app: &AppContext, text: &str) -> Result<Board, Failure> {
     let user = &context.settings.user;
     if let Ok(id) = text.parse::<BoardId>() {
-        return Ok(house.board(user, id).await?);
+        return Ok(app.board(user, id).await?);
     }
     let scope = steward_store::Scope::User(user.clone());
-    let all: Vec<Board> = list_saved(&*house.store, &scope, Page::first(1000)).await?;
+    let all: Vec<Board> = list_saved(&*app.store, &scope, Page::first(1000)).await?;
     let mut found = all.into_iter().filter(|board| board.name.eq_ignore_ascii_case(text.trim()));
     match (found.next(), found.next()) {
-        (Some(board), None) => Ok(house.board(user, board.id).await?),
+        (Some(board), None) => Ok(app.board(user, board.id).await?),
         (None, _) => Err(Failure::user(
             "RUN034",
             format!("there is no board {text:?}. `steward board list` shows what there is"),
@@ -377,7 +371,7 @@ async fn named(context: &Context, house: &AppContext, text: &str) -> Result<Boar
     }
 }
 
-/// A tile by its id, or by its title when only one has it.
+/// Finds a tile by its id, or by its title if that is unique.
 fn tile_named(board: &Board, text: &str) -> Result<TileId, Failure> {
     let id = text.parse::<TileId>().ok();
     let same = |tile: &&steward_domain::Tile| {
@@ -393,8 +387,8 @@ fn tile_named(board: &Board, text: &str) -> Result<TileId, Failure> {
     }
 }
 
-async fn list(context: &Context, house: &AppContext) -> Result<(), Failure> {
-    let found: Vec<Board> = list_saved(&*house.store, &context.scope, Page::first(1000)).await?;
+async fn list(context: &Context, app: &AppContext) -> Result<(), Failure> {
+    let found: Vec<Board> = list_saved(&*app.store, &context.scope, Page::first(1000)).await?;
     if context.json {
         document(&found);
         return Ok(());
@@ -410,22 +404,22 @@ async fn list(context: &Context, house: &AppContext) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A board with its rows, read with what the settings allow.
+/// A board with its rows, read with the limits of the settings.
 async fn look_at(
     context: &Context,
-    house: &AppContext,
+    app: &AppContext,
     board: &str,
     chosen: &[String],
 ) -> Result<BoardView, Failure> {
     let user = &context.settings.user;
-    let board = named(context, house, board).await?;
+    let board = named(context, app, board).await?;
     let choice = BoardChoice { filters: filters(chosen)?, ..BoardChoice::default() };
     let plain = ask::plain(context);
     let grants = |data: &[String]| Ok(Ask { data: data.to_vec(), ..plain.clone() });
-    Ok(house.view_board(&board, user, &choice, &grants, None).await?)
+    Ok(app.view_board(&board, user, &choice, &grants, None).await?)
 }
 
-/// Filters as they are written on the command line. Several of one column add up.
+/// Parses filters of the command line. Several of one column are combined.
 fn filters(written: &[String]) -> Result<Vec<BoardFilter>, Failure> {
     let mut filters: Vec<BoardFilter> = Vec::new();
     for text in written {
@@ -449,7 +443,7 @@ fn filters(written: &[String]) -> Result<Vec<BoardFilter>, Failure> {
     Ok(filters)
 }
 
-/// A source that is found from wherever the board is looked at.
+/// An absolute source, which can be opened from any working directory.
 fn whole(named: &str) -> String {
     let path = Path::new(named);
     if named.contains("://") || path.is_absolute() {

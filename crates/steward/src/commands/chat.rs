@@ -1,4 +1,4 @@
-//! `steward chat`: one conversation over everything that is set up, data and tools alike.
+//! `steward chat`: one conversation over all configured data and tools.
 
 use super::{Context, ask};
 use crate::error::Failure;
@@ -26,15 +26,15 @@ use tokio_util::sync::CancellationToken;
   steward chat 'mark the first one done' --conversation last
   steward chat --data sales.csv            with data of your own beside what is set up")]
 pub(crate) struct Chat {
-    /// What to say. Leave it out for a prompt.
+    /// The message. Without it, an interactive prompt starts.
     message: Option<String>,
-    /// A file, a folder, a pattern or a database address to talk about; repeat it for several.
+    /// A file, a folder, a pattern or a database address; repeat it for several.
     #[arg(long, short, value_name = "SOURCE")]
     data: Vec<String>,
-    /// Go on with this conversation; `last` is the one before.
+    /// Continue this conversation; `last` is the previous one.
     #[arg(long, short, value_name = "ID")]
     conversation: Option<String>,
-    /// Show how each message was read.
+    /// Show how each message was interpreted.
     #[arg(long)]
     explain: bool,
 }
@@ -42,8 +42,8 @@ pub(crate) struct Chat {
 pub(super) async fn run(context: &Context, command: Chat) -> Result<(), Failure> {
     let opened = context.open().await?;
     let conversation = ask::conversation(context, &opened, command.conversation.as_deref()).await?;
-    let talker = talker(context).await?;
-    ask::end_cut_off(talker.toolbox().house(), &context.scope).await;
+    let chat = chat_service(context).await?;
+    ask::end_cut_off(chat.toolbox().app(), &context.scope).await;
     let turn = Turn {
         said: command.message.clone().unwrap_or_default(),
         conversation,
@@ -52,18 +52,18 @@ pub(super) async fn run(context: &Context, command: Chat) -> Result<(), Failure>
         choice: None,
     };
     let ended = match command.message {
-        Some(_) => one(&talker, &turn, context.json, command.explain).await,
+        Some(_) => one(&chat, &turn, context.json, command.explain).await,
         None => {
             let history = context.home.path.join("history");
-            Box::pin(prompt(&talker, turn, history, command.explain)).await
+            Box::pin(prompt(&chat, turn, history, command.explain)).await
         }
     };
-    talker.toolbox().close().await;
+    chat.toolbox().close().await;
     ended
 }
 
-/// Holds conversations over the toolbox of this home.
-pub(super) async fn talker(context: &Context) -> Result<ChatService, Failure> {
+/// The chat service with the toolbox of this home.
+pub(super) async fn chat_service(context: &Context) -> Result<ChatService, Failure> {
     let toolbox = Arc::new(crate::toolbox::open(context, true).await?);
     let limits = &context.settings.conversation;
     let service = ChatService::new(
@@ -73,8 +73,7 @@ pub(super) async fn talker(context: &Context) -> Result<ChatService, Failure> {
             answer: Duration::from_secs(u64::from(limits.answer_seconds)),
         },
     );
-    // A conversation cannot go on without results, so a model that may not be sent any does not
-    // serve it.
+    // A conversation needs results, so a model that may not receive them is not used for it.
     let chosen = context.models()?.for_purpose(ModelPurpose::Chat).filter(|chosen| chosen.send_results);
     let Some(chosen) = chosen else { return Ok(service) };
     let budget = &context.settings.models.budget;
@@ -94,16 +93,16 @@ pub(super) async fn talker(context: &Context) -> Result<ChatService, Failure> {
 }
 
 /// One message and its answer.
-pub(super) async fn one(talker: &ChatService, turn: &Turn, json: bool, explain: bool) -> Result<(), Failure> {
-    let said = say_it(talker, turn, json).await?;
+pub(super) async fn one(chat: &ChatService, turn: &Turn, json: bool, explain: bool) -> Result<(), Failure> {
+    let said = say_it(chat, turn, json).await?;
     if json {
         document(&said.reply);
     } else {
         show(&said, explain);
     }
-    let Said { reply, .. } = said;
+    let PrintedReply { reply, .. } = said;
     match (reply.outcome, reply.missing.first()) {
-        // Nothing at all came of it, and trying again may help.
+        // There is no result, and a retry may help.
         (Outcome::Failed, Some(missing)) => Err(Failure::of(
             missing.code.unwrap_or("TOL011"),
             steward_domain::ErrorClass::Transient,
@@ -113,15 +112,15 @@ pub(super) async fn one(talker: &ChatService, turn: &Turn, json: bool, explain: 
     }
 }
 
-/// A reply, and whether its words are on the terminal already.
-struct Said {
+/// A reply, and whether its text was already printed.
+struct PrintedReply {
     reply: Reply,
     streamed: bool,
 }
 
-/// Says one thing. The words of a model appear as they come; Ctrl-C ends the turn and not the
-/// program.
-async fn say_it(talker: &ChatService, turn: &Turn, json: bool) -> Result<Said, Failure> {
+/// Sends one message. The text of a model is printed as it arrives; Ctrl-C cancels the turn, not
+/// the program.
+async fn say_it(chat: &ChatService, turn: &Turn, json: bool) -> Result<PrintedReply, Failure> {
     let terminal = std::io::stderr().is_terminal() && !json;
     let streams = std::io::stdout().is_terminal() && !json;
     let written = Mutex::new(String::new());
@@ -160,7 +159,7 @@ async fn say_it(talker: &ChatService, turn: &Turn, json: bool) -> Result<Said, F
         let _shown = std::io::stderr().flush();
     };
     let stop = CancellationToken::new();
-    let saying = talker.say_until(turn, &tell, &stop);
+    let saying = chat.say_until(turn, &tell, &stop);
     tokio::pin!(saying);
     let reply = tokio::select! {
         reply = &mut saying => reply,
@@ -175,14 +174,14 @@ async fn say_it(talker: &ChatService, turn: &Turn, json: bool) -> Result<Said, F
     }
     let reply = reply?;
     let streamed = !written.is_empty() && written.trim() == reply.response.answer.trim();
-    Ok(Said { reply, streamed })
+    Ok(PrintedReply { reply, streamed })
 }
 
-fn show(said: &Said, explain: bool) {
-    let Said { reply, streamed } = said;
+fn show(said: &PrintedReply, explain: bool) {
+    let PrintedReply { reply, streamed } = said;
     reply.decisions.iter().for_each(|told| say(paint(Tone::Strong, told)));
     if *streamed {
-        // It stands there already.
+        // It was already printed.
     } else if let Some(question) = &reply.question {
         let before =
             reply.response.answer.strip_suffix(question.text.as_str()).unwrap_or(&reply.response.answer);
@@ -231,7 +230,7 @@ fn asked(question: &Asked, is_written: bool) {
 
 /// Rows of a tool's result.
 fn rows(shown: &Shown) {
-    // One row with one or two cells is in the sentence already.
+    // One row with one or two cells is already part of the sentence.
     if shown.table.rows.len() < 2 {
         return;
     }
@@ -273,7 +272,7 @@ fn footer(reply: &Reply) {
     say(format!("{confidence}{}", paint(Tone::Quiet, &rest)));
 }
 
-/// The model and what it used.
+/// The model and its usage.
 fn model_line(used: &ModelUsed) -> String {
     let cost = match used.cost_micros {
         0 => String::new(),
@@ -291,7 +290,7 @@ const HELP: &str = "Say what you want to know or have done. A number chooses fro
   /history   what was said       /tools  what can be used
   /quit      leave (or Ctrl-D)";
 
-/// Where lines come from: an editor on a terminal, plain lines from a pipe.
+/// The source of input lines: an editor at a terminal, plain lines from a pipe.
 enum Lines {
     Editor(Box<rustyline::DefaultEditor>, PathBuf),
     Pipe,
@@ -320,7 +319,7 @@ impl Lines {
                         let _only_for_comfort = editor.save_history(history);
                         return Some(line);
                     }
-                    // Ctrl-C takes back the line, not the conversation.
+                    // Ctrl-C discards the line, not the conversation.
                     Err(ReadlineError::Interrupted) => {}
                     Err(_) => return None,
                 }
@@ -334,13 +333,8 @@ impl Lines {
     }
 }
 
-/// One message after the other in one conversation.
-async fn prompt(
-    talker: &ChatService,
-    mut turn: Turn,
-    history: PathBuf,
-    explain: bool,
-) -> Result<(), Failure> {
+/// An interactive prompt for one conversation.
+async fn prompt(chat: &ChatService, mut turn: Turn, history: PathBuf, explain: bool) -> Result<(), Failure> {
     if std::io::stdin().is_terminal() {
         say(paint(Tone::Quiet, "Say what you want to know or have done. /help for more, Ctrl-D to leave."));
     }
@@ -360,13 +354,13 @@ async fn prompt(
                 Some(reply) => reply.reasons.iter().for_each(|reason| say(format!("  {reason}"))),
                 None => say(paint(Tone::Quiet, "Nothing was said yet.")),
             },
-            "/history" => shown_before(talker, &turn).await?,
-            "/tools" => tools(talker, &turn).await?,
+            "/history" => shown_before(chat, &turn).await?,
+            "/tools" => tools(chat, &turn).await?,
             command if command.starts_with('/') => say(format!("There is no {command}.\n{HELP}")),
             _ => {
                 turn.choice = chosen(&line, last.as_ref());
                 turn.said = line;
-                match say_it(talker, &turn, false).await {
+                match say_it(chat, &turn, false).await {
                     Ok(said) => {
                         turn.conversation = Some(said.reply.conversation_id);
                         show(&said, explain);
@@ -381,7 +375,7 @@ async fn prompt(
     Ok(())
 }
 
-/// A bare number chooses from what was offered.
+/// A number selects one of the options offered.
 fn chosen(line: &str, last: Option<&Reply>) -> Option<OptionChoice> {
     let option = line.parse::<usize>().ok()?.checked_sub(1)?;
     let reply = last?;
@@ -389,12 +383,12 @@ fn chosen(line: &str, last: Option<&Reply>) -> Option<OptionChoice> {
     Some(OptionChoice { question: Some(reply.task_id), option })
 }
 
-async fn shown_before(talker: &ChatService, turn: &Turn) -> Result<(), Failure> {
+async fn shown_before(chat: &ChatService, turn: &Turn) -> Result<(), Failure> {
     let Some(id) = turn.conversation else {
         say(paint(Tone::Quiet, "Nothing was said yet."));
         return Ok(());
     };
-    let store = &talker.toolbox().house().store;
+    let store = &chat.toolbox().app().store;
     let scope = steward_store::Scope::User(turn.caller.user.clone());
     for message in store.history(&scope, id, steward_store::Page::first(50)).await? {
         let who = if message.role == steward_domain::Role::User { "›" } else { " " };
@@ -403,8 +397,8 @@ async fn shown_before(talker: &ChatService, turn: &Turn) -> Result<(), Failure> 
     Ok(())
 }
 
-async fn tools(talker: &ChatService, turn: &Turn) -> Result<(), Failure> {
-    let reader = talker.reader(&turn.caller, &turn.data).await?;
+async fn tools(chat: &ChatService, turn: &Turn) -> Result<(), Failure> {
+    let reader = chat.reader(&turn.caller, &turn.data).await?;
     for topic in reader.domains() {
         say(paint(Tone::Strong, &topic.title));
         for intent in &topic.intents {
@@ -414,10 +408,10 @@ async fn tools(talker: &ChatService, turn: &Turn) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Whether anything is set up that can be talked to.
-pub(super) async fn has_domains(talker: &ChatService, context: &Context) -> Result<bool, Failure> {
+/// Whether any domain is configured.
+pub(super) async fn has_domains(chat: &ChatService, context: &Context) -> Result<bool, Failure> {
     let caller = crate::toolbox::caller(context);
-    Ok(talker.reader(&caller, &[]).await?.domains().next().is_some())
+    Ok(chat.reader(&caller, &[]).await?.domains().next().is_some())
 }
 
 /// A turn of one question.

@@ -11,9 +11,9 @@ use steward_journal::redact::Redactor;
 
 #[derive(Subcommand)]
 pub(crate) enum Config {
-    /// Print the settings in force, secrets hidden.
+    /// Print the effective settings, without secrets.
     Show,
-    /// Check every file that people edit: file, line and reason for what is wrong.
+    /// Check all configuration files; errors have file, line and reason.
     Check,
 }
 

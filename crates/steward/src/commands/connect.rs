@@ -1,4 +1,4 @@
-//! `steward connect`: a source of data under a name. It is tried before it is written down.
+//! `steward connect`: adds a named data source. The connection is tested before it is saved.
 
 use super::Context;
 use crate::config::Settings;
@@ -21,16 +21,16 @@ use steward_analysis::source::{connections::PREFIX, without_password};
   steward connect --list
   steward ask 'orders by month' --data connection:shop")]
 pub(crate) struct Connect {
-    /// An address without a password, a file or a folder. It is asked for when it is missing.
+    /// An address without a password, a file or a folder. Prompts for it if missing.
     #[arg(value_name = "ADDRESS")]
     address: Option<String>,
-    /// The name of the connection; that of the database, file or folder unless said.
+    /// The name of the connection; that of the database, file or folder by default.
     #[arg(long = "as", value_name = "NAME")]
     name: Option<String>,
     /// The environment variable that holds the password.
     #[arg(long, value_name = "VARIABLE", conflicts_with = "password_stdin")]
     password_variable: Option<String>,
-    /// Read the password from standard input, and keep it in a file that only you can read.
+    /// Read the password from standard input, and store it in a file that only you can read.
     #[arg(long)]
     password_stdin: bool,
     /// Add a domain of this name to config/domains.yaml, so that conversations and tools may use
@@ -87,7 +87,7 @@ pub(super) async fn run(context: &Context, command: Connect) -> Result<(), Failu
     let tables = match tried {
         Ok(tables) => tables,
         Err(failure) => {
-            // What did not work leaves nothing behind.
+            // A failed attempt leaves nothing behind.
             if let Some(file) = &connection.password_file {
                 let _is_gone = std::fs::remove_file(home.join(file));
             }
@@ -122,7 +122,7 @@ pub(super) async fn run(context: &Context, command: Connect) -> Result<(), Failu
     Ok(())
 }
 
-/// Opens it, and says what is in it.
+/// Opens it, and reports its contents.
 async fn attempt(context: &Context, connection: &Connection) -> Result<Vec<Json>, Failure> {
     let address = connection.full_address(&context.home.path);
     let address = address.map_err(|detail| Failure::user("CLI004", detail))?;
@@ -183,7 +183,7 @@ fn list(context: &Context) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The password: of a variable none is kept here.
+/// The password; none is stored if it is in a variable.
 fn password(
     command: &Connect,
     address: &str,
@@ -216,7 +216,7 @@ fn password(
     Ok(Some(line).filter(|line| !line.is_empty()))
 }
 
-/// While it lives, a terminal does not show what is typed.
+/// Disables the echo of a terminal until dropped.
 struct HiddenInput(Option<rustix::termios::Termios>);
 
 impl HiddenInput {
@@ -252,7 +252,7 @@ fn ask(question: &str, usual: &str) -> Result<String, Failure> {
     Ok(if line.is_empty() { usual.to_owned() } else { line.to_owned() })
 }
 
-/// What can be connected to.
+/// The kinds of sources.
 const CHOICES: [&str; 7] = [
     "What do you want to ask?",
     "  1  PostgreSQL",
@@ -295,7 +295,7 @@ fn prompt_domain(name: &str) -> Result<Option<String>, Failure> {
     Ok(Some(said).filter(|said| said != "no"))
 }
 
-/// A name after the database, file or folder.
+/// A name derived from the database, file or folder.
 fn proposed_name(address: &str) -> String {
     let base = address.split(['?', '#']).next().unwrap_or(address).trim_end_matches('/');
     let last = base.rsplit('/').next().unwrap_or(base);
@@ -314,7 +314,7 @@ fn free_name(context: &Context, wanted: &str) -> String {
     names.find(|name| !known.contains_key(name)).unwrap_or_else(|| wanted.to_owned())
 }
 
-/// A path that means the same wherever a command is run.
+/// A path that is valid in any working directory.
 fn absolute(address: &str) -> String {
     if address.contains("://") {
         return address.to_owned();

@@ -14,31 +14,31 @@ use steward_store::{ConversationFilter, EntitySearch, Error, Page};
 pub(crate) enum Conversation {
     /// List conversations, newest first.
     List {
-        /// Only those in this state.
+        /// Only those with this status.
         #[arg(long)]
         status: Option<Status>,
-        /// At most so many.
+        /// Maximum number.
         #[arg(long, default_value_t = 50)]
         limit: u32,
     },
-    /// Show a conversation: its messages and the entities it is about.
+    /// Show a conversation: its messages and entities.
     Show {
-        /// Which.
+        /// The conversation.
         id: ConversationId,
-        /// The last so many messages.
+        /// The last N messages.
         #[arg(long, default_value_t = 100)]
         limit: u32,
     },
-    /// Close a conversation: it can be read but takes no more messages.
+    /// Archive a conversation: it becomes read-only.
     Archive {
-        /// Which.
+        /// The conversation.
         id: ConversationId,
     },
-    /// Delete a conversation's messages and entities. There is no way back.
+    /// Delete a conversation's messages and entities permanently.
     Delete {
-        /// Which.
+        /// The conversation.
         id: ConversationId,
-        /// Do not ask.
+        /// Skip the confirmation.
         #[arg(long)]
         yes: bool,
     },

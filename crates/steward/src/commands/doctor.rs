@@ -1,5 +1,4 @@
-//! `steward doctor`: checks everything, in the order in which things rest on each other, and says
-//! how to fix it.
+//! `steward doctor`: checks everything, in order of dependency, and explains how to fix problems.
 
 use super::Context;
 use crate::config::{self, Settings};
@@ -65,7 +64,7 @@ pub(super) async fn run(
             Err(failure) => findings.fail("settings", &failure),
             Ok(settings) => {
                 models(home, &settings, &mut findings);
-                // Calls are written down, so without a store there are no tools.
+                // Calls are recorded, so tools need a store.
                 if store(home, &settings, &mut findings).await {
                     servers(home, settings, &mut findings).await;
                 }
@@ -110,7 +109,7 @@ fn configuration(home: &Home, findings: &mut Findings) {
     }
 }
 
-/// Whether it could be opened.
+/// Whether the store could be opened.
 async fn store(home: &Home, settings: &Settings, findings: &mut Findings) -> bool {
     let opened = match home.open(settings).await {
         Ok(opened) => opened,
@@ -143,7 +142,7 @@ async fn store(home: &Home, settings: &Settings, findings: &mut Findings) -> boo
     true
 }
 
-/// Whether each model has its key, and whether any is used. Nothing is sent.
+/// Whether each model has its key, and whether any is used. Sends nothing.
 fn models(home: &Home, settings: &Settings, findings: &mut Findings) {
     if let Some(note) = super::models::older_setting(settings) {
         findings.warn("models", "the older setting `model:` is in use", note);
@@ -179,8 +178,8 @@ fn models(home: &Home, settings: &Settings, findings: &mut Findings) {
     }
 }
 
-/// Starts every configured MCP server and asks for its tools. One that does not work is no failure
-/// of the house.
+/// Starts every configured MCP server and lists its tools. A server that fails is no failure of the
+/// system.
 async fn servers(home: &Home, settings: Settings, findings: &mut Findings) {
     let configured = |file: &str| home.path.join("config").join(file).exists();
     if !configured("mcp_servers.yaml") && !configured("domains.yaml") {
@@ -242,7 +241,7 @@ fn machine(home: &Home, findings: &mut Findings) {
     }
 }
 
-/// What `df` says of the nearest folder that exists.
+/// The output of `df` for the nearest existing folder.
 #[allow(clippy::disallowed_methods, reason = "the doctor asks the system one question")]
 fn free_megabytes(path: &std::path::Path) -> Option<u64> {
     let there = path.ancestors().find(|folder| folder.exists())?;

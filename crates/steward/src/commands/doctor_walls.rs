@@ -1,5 +1,5 @@
-//! What `steward doctor` says of the second walls: those that stand when admission is wrong or a
-//! server is hostile.
+//! Checks of `steward doctor` for defence in depth: protection that remains if admission is wrong
+//! or a server is hostile.
 
 use super::Context;
 use super::doctor::Findings;
@@ -11,10 +11,10 @@ use steward_domain::Transport;
 use steward_policy::Access;
 use steward_runtime::toolbox::Toolbox;
 
-/// Columns that are named in one line.
+/// Maximum number of columns named in one line.
 const NAMED: usize = 5;
 
-/// Looks at every database of a domain and every program that serves tools.
+/// Checks every database of a domain and every program that provides tools.
 pub(super) async fn check(context: &Context, toolbox: &Toolbox, findings: &mut Findings) {
     for source in databases(toolbox) {
         columns(context, &source, findings).await;
@@ -29,8 +29,8 @@ fn databases(toolbox: &Toolbox) -> BTreeSet<String> {
     sources.map(ToString::to_string).filter(|source| source.contains("://")).collect()
 }
 
-/// What keeps a statement from the columns that the rules block when admission is wrong: the
-/// account's own privileges, the server's reading of the statement, or nothing.
+/// What protects blocked columns if admission is wrong: the privileges of the database account, the
+/// server's own check of the statement, or nothing.
 async fn columns(context: &Context, source: &str, findings: &mut Findings) {
     let shown = without_password(source);
     let session = match Session::open(&[source.to_owned()], Options::default()).await {
@@ -69,7 +69,9 @@ async fn columns(context: &Context, source: &str, findings: &mut Findings) {
         match wall {
             Wall::Role(role) => findings.ok(
                 "column wall",
-                format!("{rules}. Every statement is compared with what the server reads, and runs as {role}"),
+                format!(
+                    "{rules}. Every statement is compared with what the server reads, and runs as {role}"
+                ),
             ),
             Wall::Columns => findings.ok(
                 "column wall",
@@ -77,7 +79,10 @@ async fn columns(context: &Context, source: &str, findings: &mut Findings) {
             ),
             Wall::Tables => findings.warn(
                 "column wall",
-                format!("{rules}. It may make no temporary views, so only tables are compared with what the server reads"),
+                format!(
+                    "{rules}. It may make no temporary views, so only tables are compared with what the \
+                    server reads"
+                ),
                 "GRANT TEMPORARY ON DATABASE to the account, or SELECT on columns only; see docs/security.md",
             ),
             Wall::None(why) => findings.warn(

@@ -1,4 +1,4 @@
-//! `steward eval`: people's own questions with what their answers have to be.
+//! `steward eval`: test cases for answers, with the expected results.
 
 use super::{Context, ask};
 use crate::error::Failure;
@@ -26,16 +26,16 @@ use steward_store::sqlite::SqliteStore;
   steward eval run cases.yaml --against before.json   exit code 2 when a case got worse
   steward eval add cases.yaml --from TASK             an answer that you have becomes a case")]
 pub(crate) enum Eval {
-    /// Ask the questions of some files and judge the answers.
+    /// Run test cases and check the answers.
     Run(Run),
-    /// Make a case of an answer that you have, with the rows that it gives now.
+    /// Create a case from an earlier answer, with its current rows.
     Add {
-        /// The file; it is made when it is not there.
+        /// The file; created if missing.
         file: PathBuf,
         /// The task of the answer.
         #[arg(long, value_name = "TASK")]
         from: TaskId,
-        /// What the case is called; the question unless said.
+        /// The name of the case; the question by default.
         #[arg(long)]
         name: Option<String>,
     },
@@ -46,15 +46,14 @@ pub(crate) struct Run {
     /// Files of cases.
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// What answers: `auto`, `local` (no model), `model:NAME` or `model:NAME@URL`; repeat it to put
-    /// several side by side. The first one decides the exit code.
+    /// What answers: `auto`, `local` (no model), `model:NAME` or `model:NAME@URL`; repeat it to
+    /// compare several. The first one decides the exit code.
     #[arg(long = "with", value_name = "VARIANT", default_value = "auto")]
     variants: Vec<String>,
-    /// Only cases whose name has this in it.
+    /// Only cases whose name contains this.
     #[arg(long, value_name = "TEXT")]
     case: Option<String>,
-    /// A report of an earlier run (`--json`), to be put beside this one: only cases that got worse
-    /// count.
+    /// The report of an earlier run (`--json`) to compare with: only regressions count.
     #[arg(long, value_name = "FILE")]
     against: Option<PathBuf>,
     /// Write the report as one HTML file.
@@ -67,8 +66,8 @@ pub(super) async fn run(context: &Context, command: Eval) -> Result<(), Failure>
         Eval::Run(run) => Box::pin(run_cases(context, &run)).await,
         Eval::Add { file, from, name } => {
             let opened = context.open().await?;
-            let house = super::house(context, &opened)?;
-            let case = house.case_of(&ask::plain(context), from, name).await?;
+            let app = super::app(context, &opened)?;
+            let case = app.case_of(&ask::plain(context), from, name).await?;
             append_case(&file, &case)?;
             say(format!("added {:?} to {}", case.name, file.display()));
             Ok(())
@@ -130,10 +129,10 @@ fn read_report(file: &Path) -> Result<EvalReport, Failure> {
         .map_err(|error| wrong(format!("this is no report of `steward eval run --json`: {error}")))
 }
 
-/// A way to answer, in a store of its own.
+/// A way to answer, with its own store.
 struct Variant {
     name: String,
-    house: AppContext,
+    app: AppContext,
     planner: Option<Planner>,
     _folder: tempfile::TempDir,
 }
@@ -159,7 +158,7 @@ impl Variant {
             signer: Arc::new(keys::load_or_create(&folder.path().join("journal.key"), &SystemRandom)?),
         };
         let store = SqliteStore::open(&folder.path().join("state.db"), options)?;
-        // The definitions of the home count; what it learned does not.
+        // The definitions of the home apply; its recipes do not.
         let semantics = context.home.path.join("semantics");
         if semantics.is_dir() {
             std::fs::create_dir_all(folder.path().join("semantics")).map_err(unmade)?;
@@ -168,9 +167,9 @@ impl Variant {
                 std::fs::copy(entry.path(), copy).map_err(unmade)?;
             }
         }
-        let house = ask::house_over(context, model, Arc::new(store))?;
-        let house = AppContext { artifacts: folder.path().join("artifacts"), ..house };
-        Ok(Self { name: name.to_owned(), house, planner, _folder: folder })
+        let app = ask::app_over(context, model, Arc::new(store))?;
+        let app = AppContext { artifacts: folder.path().join("artifacts"), ..app };
+        Ok(Self { name: name.to_owned(), app, planner, _folder: folder })
     }
 
     async fn run(&self, context: &Context, suite: &EvalSuite, case: &EvalCase) -> EvalRun {
@@ -178,7 +177,7 @@ impl Variant {
         let deliver = vec![steward_domain::Deliverable::Summary];
         let ask = Ask { data, planner: self.planner, deliver, ..ask::plain(context) };
         let budget = case.budget.or(suite.budget);
-        match Box::pin(self.house.run_case(&ask, case, budget, &self.name)).await {
+        match Box::pin(self.app.run_case(&ask, case, budget, &self.name)).await {
             Ok(run) => run,
             Err(error) => failed_run(&self.name, &error),
         }
@@ -201,7 +200,7 @@ fn shown(report: &EvalReport) {
     }
 }
 
-/// With an earlier report, what got worse counts; else everything that fails.
+/// With an earlier report only regressions count; otherwise all failures.
 fn ended(report: &EvalReport, compared: bool) -> Result<(), Failure> {
     if compared {
         let worse = report.worse_than(report.variants.len().saturating_sub(1));

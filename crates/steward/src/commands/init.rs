@@ -7,7 +7,7 @@ use serde_json::{Map, json};
 use std::io::Write;
 use steward_domain::{ChainId, EventType, Label};
 use steward_journal::Draft;
-use steward_store::audit::house;
+use steward_store::audit::system_owner;
 use steward_store::{Commit, Scope};
 
 const STEWARD_YAML: &str = "# Settings of this home. Every line is optional; these are the defaults.
@@ -69,7 +69,7 @@ pub(super) async fn run(context: &Context) -> Result<(), Failure> {
         ("tools.yaml", TOOLS_YAML),
     ] {
         let path = context.home.path.join("config").join(name);
-        // What somebody has written is never written over.
+        // Existing files are never overwritten.
         match std::fs::OpenOptions::new().write(true).create_new(true).open(&path) {
             Ok(mut file) => {
                 file.write_all(text.as_bytes()).map_err(|error| Failure::file(&path, &error))?;
@@ -82,11 +82,14 @@ pub(super) async fn run(context: &Context) -> Result<(), Failure> {
     let opened = context.open().await?;
     let key = opened.signer.verifier().vkey();
     if opened.store.chain(&Scope::System, ChainId::SYSTEM).await?.is_none() {
-        // The first thing that happens in a home is its key: the journal begins with it.
+        // The first event of a home is its key: the journal starts with it.
         let data = Map::from_iter([("verifier".to_owned(), json!(key))]);
         let actor = Label::new("init").map_err(Failure::unexpected)?;
-        let first =
-            Commit::new(house()?, ChainId::SYSTEM).entry(Draft::new(EventType::KeyRotated, actor, data));
+        let first = Commit::new(system_owner()?, ChainId::SYSTEM).entry(Draft::new(
+            EventType::KeyRotated,
+            actor,
+            data,
+        ));
         opened.store.commit(&Scope::System, first).await?;
     }
     if context.json {

@@ -1,4 +1,4 @@
-//! `steward mcp`: Steward as an MCP server, over pipes or HTTP.
+//! `steward mcp`: Steward as an MCP server, over stdio or HTTP.
 
 use super::Context;
 use crate::error::Failure;
@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
   steward mcp --port 8808                   over Streamable HTTP at http://127.0.0.1:8808/mcp
   steward mcp --expose 'crm.*' --expose time.now   offers these tools under their own names, too")]
 pub(crate) struct Mcp {
-    /// Listen on this loopback port instead of standard input and output; 0 takes a free one.
+    /// Listen on this loopback port instead of stdio; 0 chooses a free one.
     #[arg(long)]
     port: Option<u16>,
     /// Tools to offer under their own names, as names or `prefix.*`. Others are found with

@@ -1,4 +1,4 @@
-//! `steward mcp-servers`: the MCP servers whose tools are used.
+//! `steward mcp-servers`: the configured MCP servers.
 
 use super::Context;
 use crate::error::Failure;
@@ -20,7 +20,7 @@ use steward_tools::mcp::State;
   steward mcp-servers log files
   steward mcp-servers accept files        after a server changed its tools")]
 pub(crate) enum McpServers {
-    /// Lists the servers of the configuration, and what each offers.
+    /// Lists the configured servers and their tools.
     List,
     /// Adds a server to config/mcp_servers.yaml.
     Add(Add),
@@ -34,19 +34,19 @@ pub(crate) enum McpServers {
         /// Its name.
         name: String,
     },
-    /// Starts a server and shows what it writes to its error output and what happened to it.
+    /// Starts a server and shows its error output and its events.
     Log {
         /// Its name.
         name: String,
-        /// How many lines.
+        /// Number of lines.
         #[arg(long, default_value_t = 50)]
         lines: usize,
     },
-    /// Accepts tools that a server changed or added since it was first seen.
+    /// Accepts tools that a server changed or added.
     Accept {
         /// The server's name.
         name: ServerName,
-        /// Only this tool, by the server's own name for it.
+        /// Only this tool, by the server's name for it.
         #[arg(long)]
         tool: Option<String>,
     },
@@ -61,23 +61,22 @@ pub(crate) enum McpServers {
 pub(crate) struct Add {
     /// A name for it; its tools are called NAME.TOOL.
     name: ServerName,
-    /// The address of a remote server.
+    /// The URL of a remote server.
     #[arg(long)]
     url: Option<String>,
-    /// How a remote server is reached.
+    /// The transport of a remote server.
     #[arg(long, value_enum, default_value = "http")]
     transport: Remote,
     /// The environment variable that holds a bearer token.
     #[arg(long, value_name = "VARIABLE")]
     bearer: Option<String>,
-    /// Log in with OAuth; afterwards run `steward mcp-servers login NAME`.
+    /// Use OAuth; then run `steward mcp-servers login NAME`.
     #[arg(long, conflicts_with = "bearer")]
     oauth: bool,
-    /// A variable for the program, as NAME=VALUE; `${OTHER}` takes a value from the environment at
-    /// the start.
+    /// An environment variable for the program, as NAME=VALUE; `${OTHER}` is replaced at the start.
     #[arg(long, value_name = "NAME=VALUE")]
     env: Vec<String>,
-    /// The folder in which the program starts.
+    /// The working directory of the program.
     #[arg(long)]
     folder: Option<PathBuf>,
     /// The program and its arguments, after `--`.
@@ -273,8 +272,7 @@ async fn accept(
     name: &ServerName,
     tool: Option<&str>,
 ) -> Result<(), Failure> {
-    // What is accepted is what the server offers now, not what it offered when somebody last
-    // looked.
+    // Accepts what the server offers now, not what it offered earlier.
     toolbox.look_at(name.as_str()).await?;
     for (tool, change) in toolbox.pins().waiting(name)? {
         eprintln!("{tool}: {change}");

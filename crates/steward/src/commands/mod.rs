@@ -70,7 +70,7 @@ pub(crate) struct Cli {
     pub(crate) command: Command,
 }
 
-/// What every command takes.
+/// Options of every command.
 #[derive(Args)]
 pub(crate) struct Global {
     /// The home folder.
@@ -79,10 +79,10 @@ pub(crate) struct Global {
     /// The store: sqlite:PATH or postgres://…
     #[arg(long, global = true, env = "STEWARD_STORE", value_name = "ADDRESS", hide_env_values = true)]
     store: Option<String>,
-    /// Whose things to show.
+    /// The user whose data is shown.
     #[arg(long, global = true, env = "STEWARD_USER", hide_env_values = true)]
     user: Option<String>,
-    /// Show everybody's things.
+    /// Show the data of all users.
     #[arg(long, global = true)]
     all_users: bool,
     /// Print one JSON document instead of text.
@@ -94,36 +94,36 @@ pub(crate) struct Global {
 pub(crate) enum Command {
     /// Ask a question about data, in plain language.
     Ask(ask::AskCommand),
-    /// Talk with everything that is set up: ask, do, decide, one message after the other.
+    /// Chat with the configured data and tools.
     Chat(chat::Chat),
-    /// Look a file, a folder or a database over: columns, values, quality, joins.
+    /// Profile a file, a folder or a database: columns, values, quality, joins.
     Profile(profile::ProfileCommand),
-    /// Try a source of data and keep it under a name: databases, files, buckets.
+    /// Test a data source and save it under a name: databases, files, buckets.
     Connect(connect::Connect),
-    /// Set up a home: folders, key, store, example configuration. What is there stays.
+    /// Set up a home: folders, key, store, example configuration. Existing files are kept.
     Init,
-    /// Check everything and say how to fix what is wrong.
+    /// Check everything and explain how to fix problems.
     Doctor,
     /// Verify, export and prove the journal.
     #[command(subcommand)]
     Audit(audit::Audit),
-    /// Look at conversations, archive or delete them.
+    /// Show, archive or delete conversations.
     #[command(subcommand)]
     Conversation(conversation::Conversation),
-    /// Look at tasks and what they did.
+    /// Show tasks and their steps.
     #[command(subcommand)]
     Task(task::Task),
     /// Run a workflow or an agent.
     Run(run::Run),
-    /// Work off the tasks that wait, together with other workers on the same store.
+    /// Run queued tasks, together with other workers on the same store.
     Worker(worker::Worker),
     /// Check or draw a workflow.
     #[command(subcommand)]
     Workflow(run::WorkflowCommand),
-    /// See what can be done, find it, do it.
+    /// List, search and call tools.
     #[command(subcommand)]
     Tools(tools::Tools),
-    /// Add, test and watch the MCP servers whose tools are used.
+    /// Add, test and inspect MCP servers.
     #[command(subcommand)]
     McpServers(mcp_servers::McpServers),
     /// List, test and add language models.
@@ -132,13 +132,12 @@ pub(crate) enum Command {
     /// Decide on calls that wait for a person.
     #[command(subcommand)]
     Approvals(approvals::Approvals),
-    /// Use one of the language skills by itself: intent, entities, references, routing, errors in
-    /// plain words.
+    /// Run a single language skill: intent, entities, references, routing, error messages.
     Skill(skill::Skill),
-    /// Look at skills: folders with a SKILL.md.
+    /// Show skills: folders with a SKILL.md.
     #[command(subcommand)]
     Skills(skills::SkillsCommand),
-    /// Plans that worked before and are used again.
+    /// Show recipes: plans of earlier questions that are reused.
     #[command(subcommand)]
     Recipes(recipes::Recipes),
     /// Definitions of metrics: check them, draft them from data.
@@ -147,36 +146,36 @@ pub(crate) enum Command {
     /// Pin answers side by side, filter, share and export them.
     #[command(subcommand)]
     Board(board::BoardCommand),
-    /// Run questions and workflows by the clock.
+    /// Run questions and workflows on a schedule.
     #[command(subcommand)]
     Schedule(schedule::ScheduleCommand),
-    /// Be told when the answer of a scheduled question crosses a line.
+    /// Alert when the answer of a scheduled question crosses a threshold.
     #[command(subcommand)]
     Alert(schedule::AlertCommand),
-    /// Vouch for answers, and see whether they still hold.
+    /// Verify answers, and check whether they still hold.
     #[command(subcommand)]
     Verify(verify::Verify),
-    /// Test answers: your questions with what their answers have to be.
+    /// Test answers: your questions with the expected answers.
     #[command(subcommand)]
     Eval(eval::Eval),
-    /// Serve everything over HTTP: the page, the API, MCP, the protocols of others.
+    /// Serve everything over HTTP: the page, the API, MCP and other protocols.
     Serve(serve::Serve),
-    /// Set up who may use it over the network.
+    /// Manage the users who may connect over the network.
     #[command(subcommand)]
     Users(access::Users),
-    /// Make and revoke API keys.
+    /// Create and revoke API keys.
     #[command(subcommand)]
     Keys(access::Keys),
-    /// Say what each role holds.
+    /// Manage the grants of each role.
     #[command(subcommand)]
     Grants(access::Grants),
-    /// Serve Steward to MCP clients, over pipes or HTTP.
+    /// Serve Steward to MCP clients, over stdio or HTTP.
     Mcp(mcp::Mcp),
-    /// Write everything that this home holds to one file, while it is in use.
+    /// Back up this home to one file, while it is in use.
     Backup(backup::Backup),
-    /// Put a backup into a new home, and verify its journal.
+    /// Restore a backup into a new home, and verify its journal.
     Restore(backup::Restore),
-    /// Purge what is older than the retention policy allows.
+    /// Purge data that is older than the retention policy allows.
     #[command(subcommand)]
     Retention(retention::Retention),
     /// Success, mean and p95 of every tool and agent.
@@ -187,35 +186,35 @@ pub(crate) enum Command {
     /// Print completions for a shell.
     #[command(after_help = "Example: steward completions bash > /etc/bash_completion.d/steward")]
     Completions {
-        /// Which shell.
+        /// The shell.
         shell: clap_complete::Shell,
     },
 }
 
 impl Command {
-    /// Whether somebody will ask for metrics.
+    /// Whether metrics are needed.
     pub(crate) fn wants_metrics(&self) -> bool {
         matches!(self, Self::Serve(_))
             || matches!(self, Self::Worker(worker) if worker.metrics_port.is_some())
     }
 }
 
-/// What questions are answered with, for commands that have no options of their own for it.
-pub(crate) fn house(context: &Context, opened: &Opened) -> Result<steward_runtime::ask::AppContext, Failure> {
-    ask::house(context, None, opened)
+/// The application context, for commands without options for it.
+pub(crate) fn app(context: &Context, opened: &Opened) -> Result<steward_runtime::ask::AppContext, Failure> {
+    ask::app(context, None, opened)
 }
 
-/// What a command works with.
+/// The context of a command.
 pub(crate) struct Context {
     pub(crate) home: Home,
     pub(crate) settings: Settings,
     pub(crate) json: bool,
     pub(crate) scope: Scope,
-    /// What was counted so far, for whoever shows it.
+    /// The metrics, if enabled.
     pub(crate) metrics: Option<Metrics>,
-    /// The models of the settings, made once.
+    /// The models of the settings, built once.
     pub(crate) models: OnceLock<Arc<Models>>,
-    /// The store, once it was opened.
+    /// The store, once opened.
     pub(crate) opened: OnceLock<Opened>,
 }
 
@@ -232,7 +231,7 @@ impl Context {
         Ok(opened)
     }
 
-    /// Keeps the head outside of the store, when one was opened.
+    /// Saves the head outside the store, if the store was opened.
     async fn keep_head(&self) -> Result<(), Failure> {
         match self.opened.get() {
             Some(opened) => witness::keep(&self.home, &self.settings.witness, opened).await,
@@ -240,7 +239,7 @@ impl Context {
         }
     }
 
-    /// The models of the settings. One whose key is missing is among them and cannot be used.
+    /// The models of the settings. A model whose key is missing is included but unavailable.
     pub(crate) fn models(&self) -> Result<Arc<Models>, Failure> {
         if let Some(models) = self.models.get() {
             return Ok(models.clone());
@@ -274,7 +273,7 @@ pub(crate) async fn run(cli: Cli, metrics: Option<Metrics>) -> Result<(), Failur
         crate::remote_data::install(&settings.sources);
         crate::connections::install(&home, &settings.connections);
     }
-    // A doctor must be able to look at what is broken.
+    // The doctor must run even if the home is broken.
     if let Command::Doctor = cli.command {
         return doctor::run(&home, settings, cli.global.json).await;
     }
@@ -334,7 +333,7 @@ async fn carry_out(context: &Context, command: Command) -> Result<(), Failure> {
     }
 }
 
-/// Until somebody wants it to end.
+/// Waits for a signal to stop.
 pub(crate) async fn stopped() {
     let terminated = async {
         match tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {

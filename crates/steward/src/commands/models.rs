@@ -21,41 +21,41 @@ use steward_models::{Chat, Model, ModelPurpose, OfferedTool, Provider, Turn};
 pub(crate) enum Models {
     /// Lists the models, whether each has its key, and what each is used for.
     List,
-    /// Asks a model for a word and for a call of a tool; all models when none is named.
+    /// Sends a test prompt with a tool to a model; to all models if none is named.
     Test {
         /// Its name in the settings.
         name: Option<String>,
     },
-    /// Shows what models used, by day, person and model, and what is left of the budget.
+    /// Shows model usage by day, user and model, and what is left of the budget.
     Usage {
-        /// So many days back, today included.
+        /// Number of days, including today.
         #[arg(long, default_value_t = 7)]
         days: u32,
     },
-    /// Adds a model to config/steward.yaml and tries it.
+    /// Adds a model to config/steward.yaml and tests it.
     Add(Add),
 }
 
 #[derive(Args)]
 pub(crate) struct Add {
-    /// Who serves it.
+    /// The provider.
     #[arg(value_enum)]
     provider: ProviderChoice,
-    /// The name that the provider knows it by.
+    /// The provider's name of the model.
     model: String,
-    /// The name in the settings; the provider's unless said.
+    /// The name in the settings; the provider's name by default.
     #[arg(long = "as", value_name = "NAME")]
     name: Option<String>,
-    /// The environment variable that holds the key; the provider's usual one unless said.
+    /// The environment variable that holds the key; the provider's usual one by default.
     #[arg(long, value_name = "VARIABLE")]
     key_variable: Option<String>,
-    /// Where it is served; the provider's own address unless said.
+    /// The address; the provider's default if absent.
     #[arg(long, value_name = "URL")]
     base_url: Option<String>,
     /// The GGUF file, for llama-cpp.
     #[arg(long, value_name = "FILE")]
     file: Option<std::path::PathBuf>,
-    /// Do not try it.
+    /// Skip the test.
     #[arg(long)]
     no_test: bool,
 }
@@ -72,7 +72,7 @@ enum ProviderChoice {
 }
 
 impl ProviderChoice {
-    /// The setting, the usual name of a model of it, and where its key usually is.
+    /// The provider setting, the default model name, and the usual variable of its key.
     fn usual(self) -> (Provider, &'static str, Option<&'static str>) {
         match self {
             Self::Anthropic => (Provider::Anthropic, "anthropic", Some("ANTHROPIC_API_KEY")),
@@ -94,7 +94,7 @@ pub(super) async fn run(context: &Context, command: Models) -> Result<(), Failur
     }
 }
 
-/// What was used. Other people's rows are shown with `--all-users`.
+/// Shows the usage. With `--all-users` also that of other users.
 async fn usage(context: &Context, days: u32) -> Result<(), Failure> {
     let opened = context.open().await?;
     let now = SystemClock::default().now();
@@ -131,19 +131,19 @@ async fn usage(context: &Context, days: u32) -> Result<(), Failure> {
     Ok(())
 }
 
-/// How to move the older setting.
+/// How to migrate the deprecated setting.
 pub(super) fn older_setting(settings: &Settings) -> Option<String> {
     let older = settings.model.as_ref()?;
     let key = older.key_variable.as_ref().map(|name| format!(", key_variable: {name}")).unwrap_or_default();
     let samples = if older.send_samples { ", send_samples: true" } else { "" };
     Some(format!(
-        "`model:` is the older setting and serves `ask` only. Replace it by\n  models:\n    {NAME}: {{ provider: openai, name: {:?}, \
-         base_url: {:?}{key}{samples} }}\n  use: {{ default: {NAME} }}",
+        "`model:` is the older setting and serves `ask` only. Replace it by\n  models:\n    {NAME}: {{ \
+            provider: openai, name: {:?}, base_url: {:?}{key}{samples} }}\n  use: {{ default: {NAME} }}",
         older.name, older.base_url
     ))
 }
 
-/// The name that the older setting is moved to.
+/// The name that the deprecated setting is migrated to.
 const NAME: &str = "main";
 
 fn list(context: &Context) -> Result<(), Failure> {
@@ -252,8 +252,7 @@ struct Attempt {
     model: String,
 }
 
-/// One question with a tool beside it: whether the model answers, and whether it calls what it is
-/// asked to call.
+/// One request with a tool: whether the model answers, and whether it calls the tool.
 async fn attempt(model: &dyn Model) -> Result<Attempt, steward_models::ModelError> {
     let clock = SystemClock::default();
     let began = clock.monotonic();
@@ -338,8 +337,7 @@ fn plain(value: &Json) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }
 
-/// The text of the settings with one more model, and with it as the default where nothing is used
-/// yet.
+/// The text of the settings with one more model, which becomes the default if none is used yet.
 fn with_model(text: &str, name: &str, line: &str, is_first: bool) -> String {
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
     let entry = format!("  {name}: {line}");
@@ -369,7 +367,8 @@ mod tests {
         let second = with_model(&first, "own", "{ provider: local }", false);
         assert_eq!(
             second,
-            "user: ana # me\nmodels:\n  own: { provider: local }\n  big: { provider: ollama }\nuse: { default: big }\n"
+            "user: ana # me\nmodels:\n  own: { provider: local }\n  big: { provider: ollama }\nuse: { \
+                default: big }\n"
         );
         assert_eq!(with_model("", "a", "{}", true), "models:\n  a: {}\nuse: { default: a }\n");
     }

@@ -1,4 +1,4 @@
-//! `steward recipes`: plans that worked before and are used again.
+//! `steward recipes`: plans of earlier questions that are reused.
 
 use super::Context;
 use crate::error::Failure;
@@ -11,18 +11,18 @@ use steward_store::{Error, Page};
 pub(crate) enum Recipes {
     /// Lists recipes, last used first.
     List {
-        /// At most so many.
+        /// Maximum number.
         #[arg(long, default_value_t = 50)]
         limit: u32,
     },
     /// Shows a recipe with its plan.
     Show {
-        /// Which.
+        /// The recipe.
         id: RecipeId,
     },
-    /// Deletes a recipe: the next question like it is planned anew.
+    /// Deletes a recipe: the next such question is planned again.
     Delete {
-        /// Which.
+        /// The recipe.
         id: RecipeId,
     },
 }

@@ -15,7 +15,7 @@ use steward_store::{PurgedFile, RetentionReport, Store};
 pub(crate) enum Retention {
     /// Apply config/retention_policy.yaml now.
     Run {
-        /// Only show what would go.
+        /// Only show what would be purged.
         #[arg(long)]
         dry_run: bool,
     },
@@ -46,14 +46,14 @@ pub(super) async fn run(context: &Context, Retention::Run { dry_run }: &Retentio
     Ok(())
 }
 
-/// What the policy did.
+/// The result of applying the policy.
 pub(super) struct Applied {
     pub(super) report: RetentionReport,
     removed: u64,
     left: Vec<String>,
 }
 
-/// Applies the policy of the home, or says what it would do.
+/// Applies the policy of the home, or reports what it would do.
 pub(super) async fn apply(home: &Home, store: &dyn Store, dry_run: bool) -> Result<Applied, Failure> {
     let policy = crate::config::retention(home)?;
     let report = store.retain(&policy, SystemClock::default().now(), dry_run).await?;
@@ -67,8 +67,8 @@ pub(super) async fn apply(home: &Home, store: &dyn Store, dry_run: bool) -> Resu
     Ok(Applied { report, removed, left })
 }
 
-/// Removes an artifact of its task. Where it lies was said by whoever made it, so only a file in
-/// the artifacts folder, under the name of that very task, is ours to remove, links followed.
+/// Removes the file of an artifact. Its path comes from the tool that made it, so only a file in
+/// the artifacts folder, under the name of its task, is removed; symbolic links are resolved first.
 fn remove(home: &Home, file: &PurgedFile) -> Result<(), String> {
     let path = placed(&home.path.join("artifacts"), &file.content_ref);
     let path = home.path.join(path);

@@ -1,5 +1,5 @@
-//! `steward schedule` and `steward alert`: questions and workflows that run by the clock, and what
-//! to tell of their answers.
+//! `steward schedule` and `steward alert`: scheduled questions and workflows, and alerts on their
+//! answers.
 
 use super::Context;
 use crate::error::Failure;
@@ -22,28 +22,28 @@ use steward_store::Page;
 
 A worker takes the ticks: `steward serve` has one, or start `steward worker`.")]
 pub(crate) enum ScheduleCommand {
-    /// Make a schedule for a question or a workflow.
+    /// Create a schedule for a question or a workflow.
     Add(Add),
     /// List schedules, newest first.
     List,
-    /// Show a schedule with its ticks and what was sent.
+    /// Show a schedule with its ticks and deliveries.
     Show {
-        /// Which.
+        /// The schedule.
         id: ScheduleId,
     },
-    /// Stop a schedule for now.
+    /// Pause a schedule.
     Pause {
-        /// Which.
+        /// The schedule.
         id: ScheduleId,
     },
-    /// Go on with a schedule, from its next tick.
+    /// Resume a schedule, from its next tick.
     Resume {
-        /// Which.
+        /// The schedule.
         id: ScheduleId,
     },
     /// Remove a schedule and its alerts. Its tasks stay.
     Remove {
-        /// Which.
+        /// The schedule.
         id: ScheduleId,
     },
 }
@@ -61,16 +61,16 @@ pub(crate) struct Add {
     /// A workflow or an agent instead of a question.
     #[arg(long, conflicts_with = "question")]
     workflow: Option<String>,
-    /// What the workflow is given, as JSON.
+    /// The input of the workflow, as JSON.
     #[arg(long, requires = "workflow", default_value = "{}")]
     input: String,
-    /// What it is called; the question unless said.
+    /// The name; the question by default.
     #[arg(long)]
     name: Option<String>,
-    /// The IANA zone, unless the cadence names one.
+    /// The IANA time zone, unless the cadence names one.
     #[arg(long, default_value = "UTC")]
     zone: String,
-    /// What happens with ticks that nobody was there for.
+    /// How to handle missed ticks.
     #[arg(long, value_enum, default_value = "last")]
     catch_up: CatchUpChoice,
     /// Send each answer to this address as a signed POST; repeat it for several.
@@ -80,7 +80,7 @@ pub(crate) struct Add {
 
 #[derive(Clone, Copy, ValueEnum)]
 enum CatchUpChoice {
-    /// The last of them runs.
+    /// Only the last one runs.
     Last,
     /// Each of them runs.
     All,
@@ -94,19 +94,19 @@ enum CatchUpChoice {
   steward alert add SCHEDULE gone --missing --quiet 22:00-07:00 --zone Europe/Berlin
   steward alert acknowledge ALERT")]
 pub(crate) enum AlertCommand {
-    /// Make an alert on the answers of a scheduled question. The value is the first number of the
+    /// Create an alert on the answers of a scheduled question. The value is the first number of the
     /// answer.
     Add(AddAlert),
     /// List alerts, newest first.
     List,
-    /// Note that you have seen an alert that stands.
+    /// Acknowledge an alert.
     Acknowledge {
-        /// Which.
+        /// The alert.
         id: AlertId,
     },
     /// Remove an alert.
     Remove {
-        /// Which.
+        /// The alert.
         id: AlertId,
     },
 }
@@ -115,14 +115,14 @@ pub(crate) enum AlertCommand {
 pub(crate) struct AddAlert {
     /// The schedule.
     schedule: ScheduleId,
-    /// What it is called.
+    /// The name of the alert.
     name: String,
     #[command(flatten)]
     when: When,
-    /// Hours in which nothing is sent, such as 22:00-07:00.
+    /// Quiet hours, in which nothing is sent, such as 22:00-07:00.
     #[arg(long, value_name = "FROM-TO")]
     quiet: Option<String>,
-    /// The zone of the quiet hours.
+    /// The time zone of the quiet hours.
     #[arg(long, default_value = "UTC")]
     zone: String,
     /// Send it to this address as a signed POST; repeat it for several.
@@ -133,21 +133,21 @@ pub(crate) struct AddAlert {
 #[derive(Args)]
 #[group(required = true, multiple = false)]
 pub(crate) struct When {
-    /// The value is above.
+    /// Trigger if the value is above this threshold.
     #[arg(long, allow_negative_numbers = true)]
     above: Option<f64>,
-    /// The value is below.
+    /// Trigger if the value is below this threshold.
     #[arg(long, allow_negative_numbers = true)]
     below: Option<f64>,
-    /// The value changed by more than so many percent since the answer before.
+    /// Trigger if the value changed by more than this percentage since the previous answer.
     #[arg(long, value_name = "PERCENT")]
     changed: Option<f64>,
-    /// There is no answer, or no number in it.
+    /// Trigger if there is no answer, or no number in it.
     #[arg(long)]
     missing: bool,
 }
 
-/// Sends deliveries as the settings allow.
+/// Sends deliveries to the allowed hosts.
 pub(crate) fn deliverer(context: &Context) -> Deliverer {
     let secret = std::env::var("STEWARD_WEBHOOK_SECRET").ok().filter(|secret| !secret.is_empty());
     Deliverer::new(context.settings.delivery.clone(), secret)

@@ -18,26 +18,26 @@ use steward_runtime::{CheckOutcome, KeptAnswer, load_semantics, read_semantics};
 pub(crate) enum Semantics {
     /// List the metrics of the home with their definitions.
     List,
-    /// Read the files, and with data compile every metric.
+    /// Check the files, and with data compile every metric.
     Check {
         /// The data that the definitions are for; repeat it for several.
         #[arg(long, short, value_name = "SOURCE")]
         data: Vec<String>,
     },
-    /// Say which verified answers and tiles of boards other definitions would move.
+    /// Show which verified answers and board tiles other definitions would change.
     Diff {
         /// The other definitions: a file, or a folder of files.
         new: std::path::PathBuf,
     },
-    /// Print definitions of MetricFlow, Cube or Open Semantic Interchange as a file of ours. What
-    /// cannot be taken over is said on the error output.
+    /// Convert definitions of MetricFlow, Cube or Open Semantic Interchange. What cannot be
+    /// converted is reported on standard error.
     Import {
         /// The file, as JSON or YAML: `semantic_manifest.json`, a model of Cube, …
         file: std::path::PathBuf,
     },
     /// Print the metrics of the home in the format of Open Semantic Interchange.
     Export,
-    /// Print a first file for some data. What it is unsure of is marked.
+    /// Print draft definitions for some data. Uncertain ones are marked.
     Draft {
         /// The data; repeat it for several.
         #[arg(long, short, value_name = "SOURCE", required = true)]
@@ -83,7 +83,7 @@ pub(super) async fn run(context: &Context, command: Semantics) -> Result<(), Fai
             let read: serde_json::Value =
                 serde_saphyr::from_str(&text).map_err(|error| wrong(error.to_string()))?;
             let imported = import(&read).map_err(wrong)?;
-            // JSON is YAML, and says the same to an editor.
+            // JSON is valid YAML.
             document(&imported.model);
             imported.left_out.iter().for_each(|line| eprintln!("left out: {line}"));
         }
@@ -100,15 +100,15 @@ pub(super) async fn run(context: &Context, command: Semantics) -> Result<(), Fai
     Ok(())
 }
 
-/// What other definitions would do to the answers that people keep.
+/// The effect of other definitions on verified answers and boards.
 async fn diff(context: &Context, new: &std::path::Path) -> Result<(), Failure> {
     if !new.exists() {
         return Err(Failure::user("RUN005", format!("{}: there is no such file or folder", new.display())));
     }
     let model = read_semantics(new)?;
     let opened = context.open().await?;
-    let house = super::house(context, &opened)?;
-    let changes = house.semantics_diff(&super::ask::plain(context), &model).await?;
+    let app = super::app(context, &opened)?;
+    let changes = app.semantics_diff(&super::ask::plain(context), &model).await?;
     let moved = changes.iter().filter(|change| change.outcome != CheckOutcome::Same).count();
     if context.json {
         document(&changes);
@@ -134,8 +134,8 @@ async fn diff(context: &Context, new: &std::path::Path) -> Result<(), Failure> {
     }
 }
 
-/// A first file: a metric for each column that can be added up, one for the rows, and the keys and
-/// times of the tables.
+/// A draft: a metric for each additive column, one for the row count, and the keys and time columns
+/// of the tables.
 fn draft(catalogue: &steward_analysis::catalogue::Catalogue) -> String {
     let quoted = |text: &str| serde_json::Value::from(text).to_string();
     let (mut tables, mut metrics) = (String::from("tables:\n"), String::from("metrics:\n"));

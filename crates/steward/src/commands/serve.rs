@@ -1,5 +1,4 @@
-//! `steward serve`: everything in one process, over HTTP: the API, the page, MCP, the protocols of
-//! others, and a worker beside them.
+//! `steward serve`: the API, the page, MCP, other protocols and a worker in one process, over HTTP.
 
 use super::Context;
 use crate::config::ServeSettings;
@@ -28,47 +27,47 @@ use tokio_util::sync::CancellationToken;
   steward keys add local && steward serve --listen 0.0.0.0 --host-name steward.example
                                              for a team: everybody with a key (`steward users`, `steward grants`)")]
 pub(crate) struct Serve {
-    /// The port, 8088 unless said; 0 takes a free one.
+    /// The port, 8088 by default; 0 chooses a free one.
     #[arg(long, env = "STEWARD_PORT")]
     port: Option<u16>,
-    /// The address to listen on, 127.0.0.1 unless said. Anything but loopback needs users or keys.
+    /// The address to listen on, 127.0.0.1 by default. Any other than loopback needs users or keys.
     #[arg(long, env = "STEWARD_LISTEN")]
     listen: Option<IpAddr>,
-    /// A name that it answers to, beside localhost; repeat it for several.
+    /// An additional host name that it accepts, beside localhost; repeat it for several.
     #[arg(long, value_name = "NAME", env = "STEWARD_HOST_NAME", value_delimiter = ',')]
     host_name: Vec<String>,
     /// An origin whose pages may use it, such as https://tools.example; repeat it for several.
     #[arg(long, value_name = "ORIGIN", env = "STEWARD_ORIGIN", value_delimiter = ',')]
     origin: Vec<String>,
-    /// Requests that one identity may make in a minute; 1200 unless said.
+    /// Rate limit: requests per minute for each identity; 1200 by default.
     #[arg(long, value_name = "N", env = "STEWARD_PER_MINUTE")]
     per_minute: Option<u32>,
-    /// Questions that are worked on at once, 64 unless said; beyond, clients are asked to wait.
+    /// Maximum concurrent questions, 64 by default; further clients are asked to wait.
     #[arg(long, value_name = "N", env = "STEWARD_AT_ONCE")]
     at_once: Option<usize>,
-    /// Tasks of workflows and agents that run at once; 32 unless said.
+    /// Maximum concurrent tasks of workflows and agents; 32 by default.
     #[arg(long, value_name = "N", env = "STEWARD_TASKS")]
     tasks: Option<u32>,
-    /// Leave workflows and agents to other workers.
+    /// Do not run workflows and agents; leave them to other workers.
     #[arg(long)]
     no_worker: bool,
-    /// Seconds that what runs may take to come to its end when it is stopped; 30 unless said.
+    /// Seconds to finish running work at shutdown; 30 by default.
     #[arg(long, value_name = "SECONDS", env = "STEWARD_DRAIN")]
     drain: Option<u64>,
     /// Tools to offer over MCP under their own names, as names or `prefix.*`. Others are found with
     /// tools_search and called with tools_call.
     #[arg(long, value_name = "PATTERN", env = "STEWARD_EXPOSE", value_delimiter = ',')]
     expose: Vec<String>,
-    /// Cookies for TLS only: it is reached through a proxy that speaks TLS.
+    /// Set the Secure flag of cookies: it runs behind a TLS proxy.
     #[arg(long, env = "STEWARD_BEHIND_TLS", value_parser = FalseyValueParser::new())]
     behind_tls: bool,
-    /// Tell every request on the error output, as JSON.
+    /// Log every request to standard error, as JSON.
     #[arg(long, env = "STEWARD_LOG_REQUESTS", value_parser = FalseyValueParser::new())]
     log: bool,
 }
 
 impl Serve {
-    /// What the command line and the environment say comes before what the file says.
+    /// The command line and the environment take precedence over the file.
     fn over(self, file: &ServeSettings) -> ServeSettings {
         let listed =
             |said: Vec<String>, written: &[String]| if said.is_empty() { written.to_vec() } else { said };
@@ -95,8 +94,8 @@ pub(super) async fn run(context: &Context, command: Serve) -> Result<(), Failure
     let began = clock.monotonic();
     crate::isolation::install(&context.home, &context.settings, context.memory());
     let opened = context.open().await?;
-    let talker = Arc::new(super::chat::talker(context).await?);
-    let toolbox = talker.toolbox().clone();
+    let chat = Arc::new(super::chat::chat_service(context).await?);
+    let toolbox = chat.toolbox().clone();
     let runner = super::run::over(context, &toolbox)?;
     let directory = directory(context)?;
     if !set.listen.is_loopback() && !directory.has_users() && directory.keys().is_empty() {
@@ -110,7 +109,7 @@ pub(super) async fn run(context: &Context, command: Serve) -> Result<(), Failure
         ));
     }
     let site = AppState::new(Parts {
-        talker,
+        chat,
         runner: runner.clone(),
         directory,
         signer: opened.signer.clone(),
@@ -172,8 +171,8 @@ pub(super) async fn run(context: &Context, command: Serve) -> Result<(), Failure
             eprintln!("{}", paint(Tone::Quiet, "ending: what runs comes to its end"));
             stop.cancel();
             let drained = async {
-                // Whoever waits for an answer still gets it, and whoever asks whether it is ready
-                // is told no.
+                // Pending requests still get their answers, while the readiness check already
+                // fails.
                 let slack = async {
                     if let Some(slack) = &slack {
                         slack.close(Duration::from_secs(set.drain_seconds)).await;
@@ -223,7 +222,7 @@ fn shown(context: &Context) -> Value {
     })
 }
 
-/// Listens to Slack over a socket of our own, where that is set up.
+/// Connects to Slack in socket mode, if configured.
 async fn socket(slack: Option<Arc<slack::Slack>>, stop: CancellationToken) -> Result<(), Failure> {
     let wants = std::env::var("STEWARD_SLACK_APP_TOKEN").is_ok_and(|token| !token.trim().is_empty());
     match slack {
@@ -232,7 +231,7 @@ async fn socket(slack: Option<Arc<slack::Slack>>, stop: CancellationToken) -> Re
     }
 }
 
-/// Keeps the head outside of the store every few seconds, and shows it to the witness every minute.
+/// Saves the head outside the store every few seconds, and sends it to the witness every minute.
 async fn keep_heads(context: &Context, opened: &crate::home::Opened) {
     let set = &context.settings.witness;
     for round in 0_u64.. {
@@ -248,7 +247,7 @@ async fn keep_heads(context: &Context, opened: &crate::home::Opened) {
     }
 }
 
-/// Works off the queue beside the requests, until it is stopped.
+/// Runs queued tasks beside the requests, until it is stopped.
 async fn worker(
     set: &ServeSettings,
     runner: steward_runtime::run::Runner,

@@ -1,4 +1,4 @@
-//! `steward skill`: each skill by itself. They read what they are given and change nothing.
+//! `steward skill`: runs a single language skill. Skills only read their input and change nothing.
 
 use super::{Context, chat};
 use crate::error::Failure;
@@ -23,44 +23,44 @@ use steward_tools::call::Request;
   steward skill humanise 'field_required: title'
   steward skill summarize < notes.txt")]
 pub(crate) struct Skill {
-    /// Which skill.
+    /// The skill.
     #[arg(value_enum)]
     name: Name,
-    /// The words. Leave them out, or write `-`, to read them from a pipe.
+    /// The text. Without it, or with `-`, it is read from standard input.
     text: Option<String>,
     /// An entity of the conversation, as TYPE:ID:NAME, in the order in which they were shown;
     /// repeat it for several.
     #[arg(long, value_name = "TYPE:ID:NAME")]
     recent: Vec<String>,
-    /// Which kinds of wishes `intent` chooses from.
+    /// The set of intents that `intent` chooses from.
     #[arg(long, value_enum, default_value = "all")]
     kinds: Kinds,
-    /// What was tried, for `humanise`: "create the task".
+    /// What was attempted, for `humanise`: "create the task".
     #[arg(long)]
     doing: Option<String>,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
 enum Name {
-    /// What kind of wish it is.
+    /// The kind of intent.
     Intent,
-    /// Days, times, numbers, ids, titles, names in it.
+    /// Dates, times, numbers, ids, titles and names in the text.
     Entities,
-    /// What "it", "both", "the second one" stand for.
+    /// What "it", "both", "the second one" refer to.
     References,
-    /// Which domain it belongs to, and which of its intents is meant.
+    /// The domain it belongs to, and the intent in that domain.
     Route,
-    /// Which tools fit, with their arguments filled.
+    /// Matching tools, with their arguments filled in.
     Tools,
-    /// All of it: the steps that would be carried out.
+    /// Everything: the steps that would be executed.
     Understand,
-    /// Whether what it acts on exists, looked up through tools that change nothing.
+    /// Whether the entities it refers to exist, looked up with read-only tools.
     Validate,
     /// Whether it is a plain yes or no.
     Confirm,
-    /// An error in plain words, with what to do next.
+    /// An error message in plain language, with what to do next.
     Humanise,
-    /// What could be asked next.
+    /// Suggestions for follow-up questions.
     Suggest,
     /// The main sentences of a text.
     Summarize,
@@ -68,9 +68,9 @@ enum Name {
 
 #[derive(Clone, Copy, ValueEnum)]
 enum Kinds {
-    /// S4's seven.
+    /// Create, read, update, delete, list, search, analyze.
     Seven,
-    /// S1's four.
+    /// Analyze, summarize, fetch, explain.
     Four,
     /// All of them.
     All,
@@ -145,17 +145,17 @@ fn entity(entity: &Entity) -> Json {
         "at": [entity.start, entity.end], "confidence": entity.confidence, "reason": entity.reason })
 }
 
-/// Skills that know what is set up.
+/// Skills that use the configured domains and tools.
 async fn with_toolbox(context: &Context, name: Name, text: &str) -> Result<Json, Failure> {
-    let talker = chat::talker(context).await?;
+    let chat = chat::chat_service(context).await?;
     let caller = crate::toolbox::caller(context);
-    let found = known(&talker, name, text, &caller, context).await;
-    talker.toolbox().close().await;
+    let found = known(&chat, name, text, &caller, context).await;
+    chat.toolbox().close().await;
     found
 }
 
 async fn known(
-    talker: &steward_runtime::converse::ChatService,
+    chat: &steward_runtime::converse::ChatService,
     name: Name,
     text: &str,
     caller: &Caller,
@@ -163,8 +163,8 @@ async fn known(
 ) -> Result<Json, Failure> {
     match name {
         Name::Tools => {
-            talker.toolbox().look_at_new().await;
-            let found = talker.toolbox().search(caller, text, 5).await?;
+            chat.toolbox().look_at_new().await;
+            let found = chat.toolbox().search(caller, text, 5).await?;
             let candidates: Vec<Json> = found
                 .candidates
                 .iter()
@@ -176,22 +176,22 @@ async fn known(
             let mut arguments = JsonObject::new();
             arguments.insert("text".into(), text.into());
             let receipt =
-                talker.toolbox().call(&Request::new(caller.clone(), "text.summarize", arguments)).await?;
+                chat.toolbox().call(&Request::new(caller.clone(), "text.summarize", arguments)).await?;
             Ok(receipt.output.structured.clone().unwrap_or_else(|| receipt.output.words().into()))
         }
         Name::Suggest => {
-            let reader = talker.reader(caller, &[]).await?;
+            let reader = chat.reader(caller, &[]).await?;
             let domains: Vec<_> = reader.domains().map(|topic| topic.name.clone()).collect();
-            let snapshot = talker.toolbox().registry().snapshot();
+            let snapshot = chat.toolbox().registry().snapshot();
             let fields: Vec<_> = snapshot.domains.values().map(|field| (**field.domain).clone()).collect();
             let next = suggest(Answered { question: text, domains: &domains }, &fields, |_| true);
             Ok(
                 json!({ "suggestions": next.iter().map(|next| json!({ "text": next.text, "domain": next.domain, "reason": next.reason })).collect::<Vec<_>>() }),
             )
         }
-        Name::Validate => Ok(talker.validate(&chat::turn(context, text, None)).await?),
+        Name::Validate => Ok(chat.validate(&chat::turn(context, text, None)).await?),
         _ => {
-            let understood = talker.understand(&chat::turn(context, text, None)).await?;
+            let understood = chat.understand(&chat::turn(context, text, None)).await?;
             Ok(match name {
                 Name::Route => {
                     json!({ "domains": understood.domains, "confidence": understood.confidence, "question": understood.question, "reasons": understood.reasons })

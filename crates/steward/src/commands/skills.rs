@@ -1,4 +1,4 @@
-//! `steward skills`: what is written down in `SKILL.md` folders.
+//! `steward skills`: the `SKILL.md` folders of the home.
 
 use super::Context;
 use crate::error::Failure;
@@ -16,9 +16,9 @@ pub(crate) enum SkillsCommand {
         /// Its name.
         name: String,
     },
-    /// Finds the skills that fit a request.
+    /// Finds the skills that match a request.
     Offer {
-        /// What is wanted, in plain words.
+        /// The request, in plain language.
         request: String,
     },
 }

@@ -1,4 +1,4 @@
-//! `steward task`: what tasks there are and what they did.
+//! `steward task`: tasks and their steps.
 
 use super::Context;
 use crate::error::Failure;
@@ -7,6 +7,7 @@ use clap::{Subcommand, ValueEnum};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use steward_domain::{StepLevel, TaskId, TaskStatus};
+use steward_runtime::run::NewSignal;
 use steward_store::trace::trace;
 use steward_store::{Error, Page, TaskFilter};
 
@@ -14,64 +15,76 @@ use steward_store::{Error, Page, TaskFilter};
 pub(crate) enum Task {
     /// List tasks, newest first.
     List {
-        /// Only those in this state.
+        /// Only those with this status.
         #[arg(long)]
         status: Option<Status>,
-        /// At most so many.
+        /// Maximum number.
         #[arg(long, default_value_t = 50)]
         limit: u32,
     },
-    /// Show a task: what it was to do and what came of it.
+    /// Show a task: its description and its result.
     Show {
-        /// Which.
+        /// The task.
         id: TaskId,
-        /// The state of the run after so many of its events instead.
+        /// Show the state of the run after this many events instead.
         #[arg(long)]
         step: Option<usize>,
     },
-    /// Follow a run as it goes, wherever it runs.
+    /// Follow a run, on whichever worker it runs.
     Watch {
-        /// Which.
+        /// The task.
         id: TaskId,
-        /// Stay while it waits for a person.
+        /// Keep following while it waits for a person.
         #[arg(long)]
         follow: bool,
     },
-    /// Do a run again against what was recorded: nothing is called. Tells the first step that goes
-    /// another way.
+    /// Replay a run from its journal without calling anything. Reports the first step that differs.
     Replay {
-        /// Which.
+        /// The task.
         id: TaskId,
-        /// Another workflow or agent than the one it was started with: its name, or a file.
+        /// A workflow or agent other than the original: its name, or a file.
         #[arg(long, value_name = "NAME")]
         with: Option<String>,
     },
-    /// Show what a task did, step by step, out of its journal.
+    /// Show the steps of a task, from its journal.
     Trace {
-        /// Which.
+        /// The task.
         id: TaskId,
     },
-    /// Go on with a run of a workflow or an agent that was interrupted.
+    /// Resume an interrupted run of a workflow or an agent.
     Resume {
-        /// Which.
+        /// The task.
         id: TaskId,
+    },
+    /// Send a run the signal that one of its nodes waits for.
+    Signal {
+        /// Which run.
+        id: TaskId,
+        /// The name of the signal.
+        name: String,
+        /// What it carries: JSON, or text.
+        #[arg(long, default_value = "null")]
+        data: String,
+        /// A key that counts once: the same again changes nothing.
+        #[arg(long)]
+        key: Option<String>,
     },
     /// Call a run off.
     Cancel {
-        /// Which.
+        /// The task.
         id: TaskId,
     },
-    /// Begin another run with the first events of one.
+    /// Start a new run with the first events of another.
     Fork {
-        /// Which.
+        /// The task.
         id: TaskId,
-        /// How many events to take over.
+        /// The number of events to copy.
         #[arg(long)]
         steps: usize,
     },
     /// Write task.json, checkpoint_NNN.json and trace.json into tasks/ID below a folder.
     Export {
-        /// Which.
+        /// The task.
         id: TaskId,
         /// The folder.
         #[arg(long, default_value = ".", value_name = "FOLDER")]
@@ -87,6 +100,7 @@ pub(crate) enum Status {
     Completed,
     Failed,
     Cancelled,
+    Rejected,
 }
 
 impl From<Status> for TaskStatus {
@@ -98,6 +112,7 @@ impl From<Status> for TaskStatus {
             Status::Completed => Self::Completed,
             Status::Failed => Self::Failed,
             Status::Cancelled => Self::Cancelled,
+            Status::Rejected => Self::Rejected,
         }
     }
 }
@@ -111,17 +126,28 @@ pub(super) async fn run(context: &Context, task: Task) -> Result<(), Failure> {
         Task::Replay { id, with } => super::watch::replay(context, id, with.as_deref()).await,
         Task::Trace { id } => print_trace(context, id).await,
         Task::Export { id, out } => export(context, id, &out).await,
-        Task::Resume { .. } | Task::Cancel { .. } | Task::Fork { .. } => take_up(context, &task).await,
+        Task::Resume { .. } | Task::Cancel { .. } | Task::Fork { .. } | Task::Signal { .. } => {
+            take_up(context, &task).await
+        }
     }
 }
 
-/// Takes a stored run up again.
+/// Resumes a stored run.
 async fn take_up(context: &Context, task: &Task) -> Result<(), Failure> {
     let (runner, toolbox) = super::run::runner(context).await?;
     let watch = Some(super::run::watch());
     let ran = match task {
         Task::Resume { id } => runner.resume(&context.scope, *id, watch).await,
         Task::Fork { id, steps } => runner.fork(&context.scope, *id, *steps, watch).await,
+        Task::Signal { id, name, data, key } => {
+            let data = serde_json::from_str(data).unwrap_or_else(|_| data.as_str().into());
+            let by = steward_domain::Label::new(context.settings.user.as_str())?;
+            let new = NewSignal { task: *id, name: name.clone(), data, key: key.clone(), by };
+            match runner.signal(&context.scope, new).await {
+                Ok(_) => runner.resume(&context.scope, *id, watch).await,
+                Err(error) => Err(error),
+            }
+        }
         Task::Cancel { id } => {
             let by = steward_domain::Label::new(context.settings.user.as_str())?;
             runner.cancel(&context.scope, *id, &by).await
@@ -164,7 +190,7 @@ fn coloured(status: TaskStatus) -> String {
     match status {
         TaskStatus::Completed => paint(Tone::Good, &word),
         TaskStatus::Failed => paint(Tone::Bad, &word),
-        TaskStatus::Paused | TaskStatus::Cancelled => paint(Tone::Warn, &word),
+        TaskStatus::Paused | TaskStatus::Cancelled | TaskStatus::Rejected => paint(Tone::Warn, &word),
         TaskStatus::Pending | TaskStatus::Running => word,
     }
 }
@@ -218,7 +244,7 @@ async fn print_trace(context: &Context, id: TaskId) -> Result<(), Failure> {
             StepLevel::Warning => Tone::Warn,
             StepLevel::Error => Tone::Bad,
         };
-        // A bar as long as the step's share of the longest: where the time went, at a glance.
+        // A bar that shows the step's duration relative to the longest.
         let bar = "█".repeat((step.duration_ms * 20).div_ceil(longest) as usize);
         vec![
             format!("+{:.3} s", step.timestamp.millis_since(trace.created_at) as f64 / 1000.0),
@@ -233,7 +259,7 @@ async fn print_trace(context: &Context, id: TaskId) -> Result<(), Failure> {
     Ok(())
 }
 
-/// S2's layout: `tasks/{id}/task.json`, `checkpoint_NNN.json`, `trace.json`.
+/// Writes `tasks/{id}/task.json`, `checkpoint_NNN.json`, `trace.json`.
 async fn export(context: &Context, id: TaskId, out: &Path) -> Result<(), Failure> {
     let opened = context.open().await?;
     let task = opened.store.task(&context.scope, id).await?.ok_or_else(|| missing(id))?;

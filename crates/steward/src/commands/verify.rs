@@ -1,4 +1,4 @@
-//! `steward verify`: answers that a person vouches for, and whether they still give the same rows.
+//! `steward verify`: verified answers, and whether they still return the same rows.
 
 use super::{Context, ask};
 use crate::error::Failure;
@@ -17,52 +17,52 @@ use steward_store::Page;
   steward verify add --from TASK        what an earlier question was answered with
   steward verify run                    run all of them again; exit code 2 when one moved")]
 pub(crate) enum Verify {
-    /// Vouch for the answer to a question: it is run once and kept with its rows.
+    /// Verify the answer to a question: it is run once and stored with its rows.
     Add(Add),
     /// List verified answers, newest first.
     List,
     /// Show a verified answer.
     Show {
-        /// Which.
+        /// The verified answer.
         id: VerifiedId,
     },
-    /// Run verified answers again and say what moved.
+    /// Run verified answers again and report changes.
     Run {
         /// Only these.
         ids: Vec<VerifiedId>,
     },
-    /// Take the rows that it gives now as those that it is to give.
+    /// Accept the current rows as the expected ones.
     Accept {
-        /// Which.
+        /// The verified answer.
         id: VerifiedId,
     },
-    /// Take back that somebody vouches for it.
+    /// Withdraw a verification.
     Remove {
-        /// Which.
+        /// The verified answer.
         id: VerifiedId,
     },
-    /// List what people said of answers and nobody has looked at.
+    /// List feedback that has not been reviewed.
     Candidates,
-    /// List questions that were not answered or badly, grouped by meaning, with what would help.
+    /// List questions without a good answer, grouped by meaning, with what would help.
     Gaps,
-    /// Give a verified answer other words, with the same particulars.
+    /// Add a paraphrase to a verified answer, with the same values.
     Also {
-        /// Which.
+        /// The verified answer.
         id: VerifiedId,
-        /// The words.
+        /// The paraphrase.
         question: String,
     },
-    /// Say what you think of an answer.
+    /// Rate an answer.
     Rate {
         /// The task of the answer.
         task: TaskId,
-        /// It was wrong; without this it was right.
+        /// Rate it as wrong; without this it is rated as right.
         #[arg(long)]
         wrong: bool,
-        /// The SQL that would have been right.
+        /// The correct SQL.
         #[arg(long)]
         sql: Option<String>,
-        /// In your words.
+        /// A comment.
         #[arg(long, default_value = "")]
         comment: String,
     },
@@ -76,23 +76,23 @@ pub(crate) struct Add {
     /// A file, a folder, a pattern or a database address; repeat it for several.
     #[arg(long, short, value_name = "SOURCE")]
     data: Vec<String>,
-    /// The SELECT statement that answers it. Without it, what the question is read as.
+    /// The SELECT statement that answers it; derived from the question by default.
     #[arg(long)]
     sql: Option<String>,
-    /// The task of an earlier answer that is vouched for.
+    /// The task of an earlier answer to verify.
     #[arg(long, value_name = "TASK", conflicts_with = "question")]
     from: Option<TaskId>,
-    /// The same question in other words, with the same particulars; repeat it for several.
+    /// A paraphrase of the question, with the same values; repeat it for several.
     #[arg(long, value_name = "QUESTION")]
     also: Vec<String>,
-    /// A word for others.
+    /// A note.
     #[arg(long, default_value = "")]
     note: String,
 }
 
 pub(super) async fn run(context: &Context, command: Verify) -> Result<(), Failure> {
     let opened = context.open().await?;
-    let house = super::house(context, &opened)?;
+    let app = super::app(context, &opened)?;
     let store = &*opened.store;
     let reading = |question: String, data: Vec<String>| Ask { question, data, ..ask::plain(context) };
     match command {
@@ -101,11 +101,9 @@ pub(super) async fn run(context: &Context, command: Verify) -> Result<(), Failur
             let answer = match add.from {
                 Some(task) => {
                     let asked = reading(String::new(), add.data);
-                    house.verify_earlier(asked, &context.scope, task, new, "cli").await?
+                    app.verify_earlier(asked, &context.scope, task, new, "cli").await?
                 }
-                None => {
-                    house.verify(&reading(add.question.unwrap_or_default(), add.data), new, "cli").await?
-                }
+                None => app.verify(&reading(add.question.unwrap_or_default(), add.data), new, "cli").await?,
             };
             shown(context, &answer);
         }
@@ -127,7 +125,7 @@ pub(super) async fn run(context: &Context, command: Verify) -> Result<(), Failur
             shown(context, &found);
         }
         Verify::Run { ids } => {
-            let checks = house.check_verified(&reading(String::new(), Vec::new()), &ids, "cli").await?;
+            let checks = app.check_verified(&reading(String::new(), Vec::new()), &ids, "cli").await?;
             let moved = checks.iter().filter(|check| check.outcome != CheckOutcome::Same).count();
             if context.json {
                 document(&checks);
@@ -151,11 +149,11 @@ pub(super) async fn run(context: &Context, command: Verify) -> Result<(), Failur
             }
         }
         Verify::Accept { id } => {
-            house.accept_verified(&reading(String::new(), Vec::new()), id, "cli").await?;
+            app.accept_verified(&reading(String::new(), Vec::new()), id, "cli").await?;
             say(format!("accepted what {id} gives now"));
         }
         Verify::Remove { id } => {
-            house.unverify(&context.scope, id, "cli").await?;
+            app.unverify(&context.scope, id, "cli").await?;
             say(format!("removed {id}"));
         }
         Verify::Candidates => {
@@ -182,24 +180,24 @@ pub(super) async fn run(context: &Context, command: Verify) -> Result<(), Failur
             );
         }
         Verify::Gaps => {
-            let groups = house.gaps(&context.scope).await?;
+            let groups = app.gaps(&context.scope).await?;
             if context.json { document(&groups) } else { gaps(&groups) }
         }
         Verify::Also { id, question } => {
-            let answer = house.add_paraphrase(&context.settings.user, id, &question, "cli").await?;
+            let answer = app.add_paraphrase(&context.settings.user, id, &question, "cli").await?;
             shown(context, &answer);
         }
         Verify::Rate { task, wrong, sql, comment } => {
             let rating = if wrong { steward_domain::Rating::Down } else { steward_domain::Rating::Up };
             let opinion = Opinion { task, rating, comment, corrected_sql: sql };
-            let feedback = house.rate(&context.settings.user, opinion, "cli").await?;
+            let feedback = app.rate(&context.settings.user, opinion, "cli").await?;
             say(format!("kept {}. `steward verify add --from {task}` verifies it", feedback.id));
         }
     }
     Ok(())
 }
 
-/// Prints what was not answered, and the command that would help.
+/// Prints unanswered questions, and the command that would help.
 fn gaps(groups: &[GapGroup]) {
     for group in groups {
         let count = group.questions.len();

@@ -1,4 +1,5 @@
-//! `steward task watch`, `show --step` and `replay`: a run as it goes, as it stood, and once more.
+//! `steward task watch`, `show --step` and `replay`: follows a run, shows its state at a step,
+//! replays it.
 
 use super::Context;
 use super::run::line;
@@ -11,11 +12,11 @@ use steward_domain::{States as _, TaskId, TaskStatus, Timestamp};
 use steward_engine::{NodeStatus, Program, State};
 use steward_runtime::run::{ProgressEvent, history};
 
-/// How often the store is looked at.
+/// How often the store is polled.
 const LOOK: Duration = Duration::from_millis(150);
 
-/// Shows each step of a task as it is written, wherever the task runs, until it ends or waits for a
-/// person.
+/// Shows each step of a task as it is recorded, on whichever worker it runs, until it ends or waits
+/// for a person.
 pub(super) async fn watch(context: &Context, id: TaskId, follow: bool) -> Result<(), Failure> {
     let opened = context.open().await?;
     let (mut seen, mut entries, mut state) = (0, 0, None);
@@ -60,6 +61,7 @@ fn ended(context: &Context, task: &steward_domain::Task) -> Result<(), Failure> 
     match task.status {
         TaskStatus::Completed => say(task.result.as_deref().unwrap_or_default()),
         TaskStatus::Failed => say(paint(Tone::Bad, task.error.as_deref().unwrap_or_default())),
+        TaskStatus::Rejected => say(paint(Tone::Warn, task.error.as_deref().unwrap_or_default())),
         TaskStatus::Paused => say(format!("waits for a person: steward approvals approve {}", task.id)),
         _ => {}
     }
@@ -67,7 +69,7 @@ fn ended(context: &Context, task: &steward_domain::Task) -> Result<(), Failure> 
     Ok(())
 }
 
-/// The nodes at a glance, in one line that is written over.
+/// The status of the nodes, in one line that is overwritten.
 fn status(program: &Program, state: &State, steps: usize) {
     if !std::io::stderr().is_terminal() {
         return;
@@ -77,7 +79,9 @@ fn status(program: &Program, state: &State, steps: usize) {
         match state.node(program, name).map(|run| run.status) {
             Some(NodeStatus::Done) => paint(Tone::Good, &format!("● {name}")),
             Some(NodeStatus::Failed) => paint(Tone::Bad, &format!("✕ {name}")),
-            Some(NodeStatus::Running | NodeStatus::Asking) => paint(Tone::Warn, &format!("◐ {name}")),
+            Some(NodeStatus::Running | NodeStatus::Asking | NodeStatus::Waiting) => {
+                paint(Tone::Warn, &format!("◐ {name}"))
+            }
             _ => paint(Tone::Quiet, &format!("○ {name}")),
         }
     });
@@ -92,7 +96,7 @@ fn clear() {
     }
 }
 
-/// The state of a run after so many of its events.
+/// The state of a run after this many events.
 pub(super) async fn at(context: &Context, id: TaskId, step: usize) -> Result<(), Failure> {
     let opened = context.open().await?;
     let at = steward_runtime::run::at(&*opened.store, &context.scope, id, step).await?;
@@ -119,7 +123,7 @@ pub(super) async fn at(context: &Context, id: TaskId, step: usize) -> Result<(),
     Ok(())
 }
 
-/// Does a run again against what was recorded, with its own definition or another.
+/// Replays a run from its journal, with its own definition or another.
 pub(super) async fn replay(context: &Context, id: TaskId, with: Option<&str>) -> Result<(), Failure> {
     let (runner, toolbox) = super::run::runner(context).await?;
     let result = async {

@@ -1,4 +1,4 @@
-//! `steward worker`: works off the queue.
+//! `steward worker`: runs queued tasks.
 
 use super::Context;
 use crate::error::Failure;
@@ -15,26 +15,26 @@ use tokio_util::sync::CancellationToken;
   steward run report --detach && steward worker --until-empty
   steward --store postgres://steward@db/steward worker --name worker-1 --at-once 64")]
 pub(crate) struct Worker {
-    /// Its name. One that begins anew under its old name goes on at once with what it held; give
-    /// every worker its own.
+    /// Its name, which must be unique. A worker that restarts under its old name continues its
+    /// tasks at once.
     #[arg(long)]
     name: Option<String>,
-    /// Tasks at once.
+    /// Maximum concurrent tasks.
     #[arg(long, default_value_t = 32)]
     at_once: u32,
-    /// Tasks at once for one user.
+    /// Maximum concurrent tasks of one user.
     #[arg(long, default_value_t = 16)]
     per_user: u32,
-    /// Seconds without a sign of life after which others may take its tasks.
+    /// Seconds without a heartbeat after which other workers may take its tasks.
     #[arg(long, default_value_t = 30.0, value_parser = seconds)]
     lease: f64,
-    /// Seconds that what runs may take to come to its end when the worker is stopped.
+    /// Seconds to finish running tasks at shutdown.
     #[arg(long, default_value_t = 30)]
     drain: u64,
-    /// Stop when nothing waits and nothing runs.
+    /// Stop when no task is queued or running.
     #[arg(long)]
     until_empty: bool,
-    /// Serve metrics for Prometheus on this loopback port, at /metrics; 0 takes a free one.
+    /// Serve Prometheus metrics on this loopback port, at /metrics; 0 chooses a free one.
     #[arg(long)]
     pub(super) metrics_port: Option<u16>,
 }
@@ -68,6 +68,7 @@ pub(super) async fn run(context: &Context, command: Worker) -> Result<(), Failur
             Ok(ran) => match &ran.standing {
                 RunStatus::Completed(_) => (Tone::Good, "completed", String::new()),
                 RunStatus::Failed(why) => (Tone::Bad, "failed", why.clone()),
+                RunStatus::Rejected(why) => (Tone::Warn, "rejected", why.clone()),
                 RunStatus::Cancelled(by) => (Tone::Warn, "cancelled", format!("by {by}")),
                 RunStatus::Waiting => (Tone::Warn, "paused", String::new()),
                 RunStatus::HandedOver => (Tone::Quiet, "handed over", String::new()),
@@ -114,8 +115,7 @@ pub(super) async fn run(context: &Context, command: Worker) -> Result<(), Failur
     Ok(result?)
 }
 
-/// What a worker does beside the tasks: the retention policy once a day, and its metrics for
-/// whoever asks.
+/// Background work of a worker: the retention policy once a day, and the metrics endpoint.
 async fn beside(
     context: &Context,
     toolbox: &steward_runtime::toolbox::Toolbox,
@@ -133,8 +133,7 @@ async fn beside(
     };
     let retention = async {
         loop {
-            if let Err(failure) = super::retention::apply(&context.home, &*toolbox.house().store, false).await
-            {
+            if let Err(failure) = super::retention::apply(&context.home, &*toolbox.app().store, false).await {
                 eprintln!("the retention policy was not applied: {}", failure.message());
             }
             tokio::time::sleep(DAY).await;

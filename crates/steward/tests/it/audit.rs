@@ -1,4 +1,4 @@
-//! `steward audit`: verify, export, prove, head, and what tampering looks like.
+//! `steward audit`: verify, export, prove, head, and detection of tampering.
 
 use crate::Bench;
 use std::fs;
@@ -69,7 +69,7 @@ fn every_tampering_has_its_code() {
     assert!(bench.ok("audit verify bad.jsonl --no-head").contains("would not be seen"));
 }
 
-/// Users, roles and keys do not change without an entry of the house's own chain.
+/// Changes of users, roles and keys are recorded in the system chain.
 #[test]
 fn changes_of_access_are_in_the_journal() {
     let bench = Bench::new();

@@ -1,4 +1,4 @@
-//! Everything in one file, and back: whole, verified, and never over what is there.
+//! Backup and restore: complete, verified, and never overwriting existing files.
 
 use crate::Bench;
 use flate2::read::GzDecoder;
@@ -18,7 +18,7 @@ fn a_backup_comes_back_whole_and_verifies() {
     let mode = fs::metadata(bench.path("all.tar.gz")).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600, "it holds keys");
     bench.fails("backup all.tar.gz", 2, "CLI004");
-    // What happens later is not in it.
+    // Later changes are not part of it.
     bench.ok("init");
     let told = bench.json("restore all.tar.gz --home again");
     assert!(told["journal_entries"].as_u64().unwrap() > 0, "{told}");
@@ -29,7 +29,7 @@ fn a_backup_comes_back_whole_and_verifies() {
     assert!(!bench.path("again/logs/today.log").exists());
     let key = |home: &str| fs::read(bench.path(home).join("keys/journal.key")).unwrap();
     assert_eq!(key("again"), key("home"));
-    // Nothing that is there is written over.
+    // Existing files are not overwritten.
     bench.fails("restore all.tar.gz --home again", 2, "CLI008");
     bench.fails("restore all.tar.gz", 2, "CLI008");
     let left: Vec<_> =
@@ -55,7 +55,7 @@ fn a_backup_that_was_changed_is_refused_and_leaves_nothing() {
         ),
         ("escaping", &|from: &str| from.replace("config/steward.yaml", "../fig/steward.yaml")),
     ] {
-        // Letters stand for bytes here, so that everything else stays as it is.
+        // Bytes are mapped to characters, so that everything else stays unchanged.
         let letters: String = plain.iter().map(|byte| char::from(*byte)).collect();
         let changed: Vec<u8> = change(&letters).chars().map(|letter| letter as u8).collect();
         assert_ne!(changed, plain, "{name}");

@@ -1,4 +1,4 @@
-//! Setting up, checking, and everything that can be wrong with a home.
+//! Setting up, checking, and configuration errors.
 
 use crate::Bench;
 use std::fs;
@@ -27,7 +27,8 @@ fn every_wrong_file_is_named_with_line_and_reason() {
     bench.ok("init");
     let agent =
         "name: writer\nrole: Writes\nsystem_prompt: Write.\ntools: [a, a]\nllm_config:\n  model: local\n";
-    let looping = "name: loop\npatterns: [react]\nentry_point: a\nnodes:\n  a: {type: agent, agent: x}\n  b: {type: agent, agent: x}\nedges:\n  - {from: a, to: b}\n  - {from: b, to: a}\n";
+    let looping = "name: loop\npatterns: [react]\nentry_point: a\nnodes:\n  a: {type: agent, agent: x}\n  b: \
+        {type: agent, agent: x}\nedges:\n  - {from: a, to: b}\n  - {from: b, to: a}\n";
     for (file, text, line, reason) in [
         ("config/steward.yaml", "store: sqlite:state.db\nusr: x\n", 2, "usr"),
         ("config/steward.yaml", "user: ''\n", 1, "UserId must have 1 to 255 characters"),
@@ -104,7 +105,7 @@ fn a_broken_home_is_explained_and_left_as_it_is() {
     bench.fails("task list --home file/inside", 4, "CLI002");
 }
 
-/// Root may write anywhere, so the program runs as nobody when the tests run as root.
+/// Root may write anywhere, so the program runs as user `nobody` when the tests run as root.
 #[test]
 fn a_read_only_home_is_named_and_nothing_is_lost() {
     let bench = Bench::new();
@@ -127,7 +128,7 @@ fn a_read_only_home_is_named_and_nothing_is_lost() {
     walk(0o555, 0o555);
     let as_nobody = ["--reuid", "65534", "--regid", "65534", "--clear-groups"];
     let mut command = assert_cmd::Command::new("setpriv");
-    // The key is read by its owner alone, whoever that is.
+    // The key is readable only by its owner.
     let key = bench.home().join("keys/journal.key");
     fs::set_permissions(&key, fs::Permissions::from_mode(0o400)).unwrap();
     if std::os::unix::fs::chown(&key, Some(65534), Some(65534)).is_ok() {

@@ -6,7 +6,7 @@ use adbc_core::{Connection as _, Database as _, Driver as _, Statement as _};
 use adbc_driver_manager::ManagedDriver;
 use std::path::Path;
 
-/// A driver that ends its process as soon as it is loaded.
+/// A driver that exits the process as soon as it is loaded.
 const CRASHING: &str = "#include <stdlib.h>\nint AdbcDriverInit(int v, void* d, void* e) { abort(); }\n";
 
 /// The drivers, unless they are skipped by name.
@@ -34,7 +34,7 @@ fn a_driver_that_crashes_ends_its_session_and_nothing_else() {
     let asked = bench.run_with(&["ask", "how many rows", "--data", &address]);
     assert_ne!(asked.code, 0);
     assert!(asked.err.contains("ANA015"), "{}{}", asked.out, asked.err);
-    // The program itself ended in order: what it did is written, and it goes on.
+    // The program itself ended normally: its work is recorded, and it can be used again.
     bench.ok("audit verify");
 }
 
@@ -71,7 +71,7 @@ fn a_source_is_connected_under_a_name() {
     assert!(bench.ok("connect --list").contains("sales.csv"));
     bench.fails("connect sales.csv --as shop", 2, "CLI004");
     bench.fails("ask x --data connection:nothing", 2, "ANA003");
-    // What does not work leaves nothing behind: no connection, and no password.
+    // A failed attempt leaves nothing behind: no connection, and no password.
     let refused = bench.run_with(&["connect", "postgres://ana:hunter2@127.0.0.1:1/shop", "--as", "far"]);
     assert!(refused.code != 0 && refused.err.contains("DBS002"), "{}", refused.err);
     assert!(!format!("{}{}", refused.out, refused.err).contains("hunter2"), "{}", refused.err);

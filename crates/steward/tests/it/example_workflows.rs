@@ -1,5 +1,4 @@
-//! Every workflow of `examples/workflows` runs as it is, with the agents and the tools that come
-//! along.
+//! Every workflow of `examples/workflows` runs unchanged, with its agents and tools.
 
 use crate::{Bench, json_of};
 use std::path::{Path, PathBuf};
@@ -26,7 +25,7 @@ fn sent(outbox: &Path) -> String {
     std::fs::read_to_string(outbox).unwrap_or_default()
 }
 
-/// Runs a workflow and gives its status and its result as text.
+/// Runs a workflow and returns its status and its result as text.
 fn run(bench: &Bench, name: &str, input: &str) -> (String, String, String) {
     let file = format!("{EXAMPLES}/workflows/{name}.yaml");
     let ran = bench.run_with(&["--json", "run", &file, "--input", input]);
@@ -36,7 +35,7 @@ fn run(bench: &Bench, name: &str, input: &str) -> (String, String, String) {
     (text(&document["status"]), text(&document["result"]), text(&document["task"]))
 }
 
-/// Approves what waits, as it was shown.
+/// Approves the pending call, as it was shown.
 fn approve(bench: &Bench, task: &str) -> String {
     let waiting = json_of(&bench.run("--json approvals list").out);
     let all = waiting["approvals"].as_array().unwrap().clone();

@@ -1,5 +1,5 @@
-//! The worked examples of the guides run as they stand: every block of `docs/*.md` that is marked
-//! with `<!-- runs as a test -->`.
+//! Runs the examples of the guides unchanged: every block of `docs/*.md` that is marked with `<!--
+//! runs as a test -->`.
 
 use crate::Bench;
 use std::path::Path;
@@ -48,7 +48,7 @@ fn boards() {
     let bench = Bench::new();
     bench.ok("init");
     let said = run_guide("boards.md", &bench).concat();
-    // The filter of the board reaches every tile: Arizona from 2021 on, worked out from the file.
+    // The filter of the board applies to every tile: Arizona from 2021 on, computed from the file.
     let sales = std::fs::read_to_string(Path::new(ROOT).join("examples/retail/sales.csv")).unwrap();
     let orders = |state: &str, from: &str, until: &str| {
         let cells = sales.lines().skip(1).map(|line| line.split(',').collect::<Vec<_>>());
@@ -67,7 +67,7 @@ fn boards() {
     assert_eq!(page.matches("<svg").count(), 2, "the charts are in the file");
     assert!(page.contains("As seen by alice") && page.contains("state: Arizona"));
     assert!(!page.contains("<script") && !page.contains("https://"));
-    // The board is in the journal, and the journal holds.
+    // The board is in the journal, and the journal verifies.
     bench.ok("audit verify");
 }
 
@@ -82,7 +82,7 @@ fn testing_answers() {
     );
     let page = std::fs::read_to_string(bench.home().join("report.html")).unwrap();
     assert!(page.contains("5 of 5") && !page.contains("<script"));
-    // An answer becomes a case, and a case that fails is an exit code and a reason.
+    // An answer becomes a case, and a failing case gives an exit code and a reason.
     let sales = Path::new(ROOT).join("examples/retail/sales.csv").display().to_string();
     let question = "total amount by segment";
     let asked = bench.run_with(&["ask", question, "--data", &sales, "--json"]);
@@ -100,7 +100,7 @@ fn testing_answers() {
     let against = bench.path("before.json").display().to_string();
     let told = bench.fails(&format!("eval run {file} --against {against}"), 2, "RUN035");
     assert!(told.contains("got worse"), "{told}");
-    // The home learned nothing of it.
+    // The home was not changed by it.
     let tasks = bench.json("task list");
     assert_eq!(tasks.as_array().map(Vec::len), Some(1), "{tasks}");
 }

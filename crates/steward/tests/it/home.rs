@@ -1,4 +1,4 @@
-//! The home: who may read it, what is left behind, where a restored one points.
+//! The home: file permissions, leftovers, and the store of a restored home.
 
 use crate::Bench;
 use std::fs;
@@ -26,7 +26,7 @@ fn what_is_written_is_for_its_owner_alone() {
             }
         }
     }
-    // A home that was open to others before is closed.
+    // A home that other users could read is made private.
     fs::set_permissions(bench.home().join("state.db"), fs::Permissions::from_mode(0o644)).unwrap();
     fs::set_permissions(bench.home(), fs::Permissions::from_mode(0o755)).unwrap();
     bench.ok("task list");
@@ -71,7 +71,8 @@ fn a_restored_home_points_at_the_store_it_was_restored_into() {
 fn a_key_that_is_not_set_stops_nothing_else() {
     let bench = Bench::new();
     bench.ok("init");
-    let settings = "models:\n  big: { provider: openai, name: gpt, base_url: \"http://127.0.0.1:9/v1\", key_variable: NO_SUCH_KEY_HERE }\n";
+    let settings = "models:\n  big: { provider: openai, name: gpt, base_url: \"http://127.0.0.1:9/v1\", \
+        key_variable: NO_SUCH_KEY_HERE }\n";
     fs::write(bench.home().join("config/steward.yaml"), settings).unwrap();
     bench.ok("approvals list");
     bench.ok("worker --until-empty");

@@ -1,4 +1,4 @@
-//! The command line as people and scripts use it: a real binary in a home of its own.
+//! The command line as users and scripts use it: a real binary with its own home.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -43,7 +43,7 @@ pub(crate) struct Bench {
     folder: tempfile::TempDir,
 }
 
-/// What a command left behind.
+/// The outcome of a command.
 pub(crate) struct Outcomes {
     pub(crate) code: i32,
     pub(crate) out: String,
@@ -81,19 +81,19 @@ impl Bench {
         Outcomes { code: output.status.code().unwrap(), out: text(output.stdout), err: text(output.stderr) }
     }
 
-    /// Runs what must work.
+    /// Runs a command that must succeed.
     pub(crate) fn ok(&self, line: &str) -> String {
         let outcome = self.run(line);
         assert_eq!(outcome.code, 0, "steward {line}\n{}{}", outcome.out, outcome.err);
         outcome.out
     }
 
-    /// Runs what must work and reads its document.
+    /// Runs a command that must succeed, and parses its JSON.
     pub(crate) fn json(&self, line: &str) -> Value {
         serde_json::from_str(&self.ok(&format!("{line} --json"))).unwrap()
     }
 
-    /// Runs what must fail in this way.
+    /// Runs a command that must fail in this way.
     pub(crate) fn fails(&self, line: &str, exit: i32, code: &str) -> String {
         let outcome = self.run(line);
         assert_eq!(outcome.code, exit, "steward {line}\n{}{}", outcome.out, outcome.err);
@@ -114,7 +114,7 @@ impl Bench {
         SqliteStore::open(&self.home().join("state.db"), options).unwrap()
     }
 
-    /// A task of alice's that called a tool twice, once in vain.
+    /// A task of alice that called a tool twice, once without success.
     pub(crate) fn worked(&self) -> TaskId {
         self.ok("init");
         let store = self.store();

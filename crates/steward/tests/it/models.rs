@@ -1,4 +1,4 @@
-//! `steward models` and what a model without its key does not stop.
+//! `steward models`, and commands that work although the key of a model is missing.
 
 use crate::Bench;
 use std::fs;
@@ -31,7 +31,7 @@ fn models_are_added_listed_and_a_missing_key_stops_nothing() {
     bench.ok("worker --until-empty");
     let doctor = bench.run("doctor");
     assert!(doctor.out.contains("STEWARD_TEST_NO_SUCH_KEY"), "{}", doctor.out);
-    // Using it says what is missing.
+    // Its use fails with the missing key.
     bench.fails("models test claude", 2, "MDL020");
     let failed = bench.run_with(&["run", "helper", "--input", "1+1"]);
     assert!(failed.code != 0 && format!("{}{}", failed.out, failed.err).contains("STEWARD_TEST_NO_SUCH_KEY"));

@@ -93,7 +93,7 @@ fn analytics_cover_a_window() {
     assert_eq!(bench.json("analytics --from 2027-01-01T00:00:00Z")["tools"], Value::Array(Vec::new()));
 }
 
-/// An artifact says itself where it lies; what it names elsewhere is not removed.
+/// The path of an artifact is not trusted: files outside its folder are not removed.
 #[test]
 fn retention_removes_only_the_artifacts_of_the_task() {
     let bench = Bench::new();
@@ -131,7 +131,7 @@ fn retention_removes_only_the_artifacts_of_the_task() {
     bench.ok("audit verify");
 }
 
-/// What was deleted is not in the files any more, in no page and not in the write-ahead log.
+/// Deleted data is no longer in the files, in no page and not in the write-ahead log.
 #[test]
 fn deleted_words_are_gone_from_the_disk() {
     let bench = Bench::new();

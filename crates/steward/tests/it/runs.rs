@@ -1,4 +1,4 @@
-//! `steward run`, `workflow`, and what follows a run: approvals and tasks.
+//! `steward run`, `workflow`, and the commands for runs: approvals and tasks.
 
 use crate::{Bench, json_of};
 

@@ -1,5 +1,5 @@
-//! Forty ways to change a home behind Steward's back, each found by `audit verify --deep`: with
-//! what is kept outside of the store, and without it where that can be.
+//! Forty ways to tamper with a home, each detected by `audit verify --deep`: with the head kept
+//! outside the store, and without it where possible.
 
 use crate::{Bench, run};
 use serde_json::json;
@@ -15,15 +15,15 @@ use steward_store::conformance::samples::draft;
 use steward_store::sqlite::SqliteStore;
 use steward_store::{Commit, Scope, Store as _, StoreOptions};
 
-/// How something is changed.
+/// The method of tampering.
 enum How {
-    /// By statements; each must touch something.
+    /// SQL statements; each must change something.
     Sql(&'static str),
-    /// By hand.
+    /// Code.
     Hand(fn(&Bench)),
 }
 
-/// Whether it can be found without what is kept outside of the store.
+/// Whether it is detected without the head kept outside the store.
 #[derive(PartialEq)]
 enum Needs {
     Nothing,
@@ -33,31 +33,46 @@ enum Needs {
 use How::{Hand, Sql};
 use Needs::{Nothing, Witness};
 
-const FREE: &str = "DROP TRIGGER IF EXISTS journal_is_append_only_update; DROP TRIGGER IF EXISTS journal_is_append_only_delete;";
+const FREE: &str = "DROP TRIGGER IF EXISTS journal_is_append_only_update; DROP TRIGGER IF EXISTS \
+    journal_is_append_only_delete;";
 
 #[rustfmt::skip]
 const WAYS: &[(&str, Needs, How)] = &[
-    ("a changed message", Nothing, Sql("UPDATE conversation_message SET content = content || '!' WHERE sequence_number = 1")),
-    ("a message put into another mouth", Nothing, Sql("UPDATE conversation_message SET role = 'tool' WHERE sequence_number = 1")),
-    ("a message at another time", Nothing, Sql("UPDATE conversation_message SET timestamp = timestamp + 1 WHERE sequence_number = 1")),
-    ("a message with other metadata", Nothing, Sql("UPDATE conversation_message SET metadata = '{\"x\":1}' WHERE sequence_number = 2")),
+    ("a changed message", Nothing, Sql("UPDATE conversation_message SET content = content || '!' WHERE \
+        sequence_number = 1")),
+    ("a message put into another mouth", Nothing, Sql("UPDATE conversation_message SET role = 'tool' WHERE \
+        sequence_number = 1")),
+    ("a message at another time", Nothing, Sql("UPDATE conversation_message SET timestamp = timestamp + 1 \
+        WHERE sequence_number = 1")),
+    ("a message with other metadata", Nothing, Sql("UPDATE conversation_message SET metadata = '{\"x\":1}' \
+        WHERE sequence_number = 2")),
     ("a message taken away", Nothing, Sql("DELETE FROM conversation_message WHERE sequence_number = 2")),
-    ("a message added", Nothing, Sql("INSERT INTO conversation_message SELECT conversation_id, sequence_number + 1000, randomblob(16), user_id, role, content, timestamp, agent_type, tool_calls, metadata FROM conversation_message WHERE sequence_number = 1")),
-    ("messages in another order", Nothing, Sql("UPDATE conversation_message SET sequence_number = 900 WHERE sequence_number = 1; UPDATE conversation_message SET sequence_number = 1 WHERE sequence_number = 3; UPDATE conversation_message SET sequence_number = 3 WHERE sequence_number = 900")),
+    ("a message added", Nothing, Sql("INSERT INTO conversation_message SELECT conversation_id, \
+        sequence_number + 1000, randomblob(16), user_id, role, content, timestamp, agent_type, tool_calls, \
+        metadata FROM conversation_message WHERE sequence_number = 1")),
+    ("messages in another order", Nothing, Sql("UPDATE conversation_message SET sequence_number = 900 WHERE \
+        sequence_number = 1; UPDATE conversation_message SET sequence_number = 1 WHERE sequence_number = 3; \
+        UPDATE conversation_message SET sequence_number = 3 WHERE sequence_number = 900")),
     ("a conversation given to another", Nothing, Sql("UPDATE conversation SET user_id = 'mallory'")),
     ("a conversation with other metadata", Nothing, Sql("UPDATE conversation SET metadata = '{\"x\":1}'")),
     ("a conversation from another time", Nothing, Sql("UPDATE conversation SET created_at = created_at - 1")),
     ("a conversation archived", Nothing, Sql("UPDATE conversation SET status = 'archived'")),
-    ("a conversation emptied as if deleted", Nothing, Sql("DELETE FROM conversation_message; UPDATE conversation SET status = 'deleted', metadata = '{}'")),
+    ("a conversation emptied as if deleted", Nothing, Sql("DELETE FROM conversation_message; UPDATE \
+        conversation SET status = 'deleted', metadata = '{}'")),
     ("a conversation taken away", Nothing, Sql("DELETE FROM conversation_message; DELETE FROM conversation")),
-    ("a changed task", Nothing, Sql("UPDATE task SET body = replace(body, '42 orders', '43 orders') WHERE body LIKE '%42 orders%'")),
+    ("a changed task", Nothing, Sql("UPDATE task SET body = replace(body, '42 orders', '43 orders') WHERE \
+        body LIKE '%42 orders%'")),
     ("a task given to another", Nothing, Sql("UPDATE task SET user_id = 'mallory'")),
     ("a task taken away", Nothing, Sql("DELETE FROM task WHERE body LIKE '%42 orders%'")),
-    ("a task added", Nothing, Sql("INSERT INTO task SELECT X'01A1ECC8C6A771669BA3A0444B04D0D0', user_id, status, created_at, ended_at, json_set(body, '$.id', '01a1ecc8-c6a7-7166-9ba3-a0444b04d0d0') FROM task WHERE body LIKE '%42 orders%'")),
+    ("a task added", Nothing, Sql("INSERT INTO task SELECT X'01A1ECC8C6A771669BA3A0444B04D0D0', user_id, \
+        status, created_at, ended_at, json_set(body, '$.id', '01a1ecc8-c6a7-7166-9ba3-a0444b04d0d0') FROM \
+        task WHERE body LIKE '%42 orders%'")),
     ("a changed call", Nothing, Sql("UPDATE tool_invocation SET input_parameters = '{\"limit\":11}'")),
     ("a call that was tried more often", Nothing, Sql("UPDATE tool_invocation SET retry_count = retry_count + 1")),
     ("a call taken away", Nothing, Sql("DELETE FROM tool_invocation")),
-    ("a call added", Nothing, Sql("INSERT INTO tool_invocation SELECT randomblob(16), user_id, agent_execution_id, tool_definition_id, input_parameters, output_result, invocation_start, invocation_end, duration_ms, status, error_details, retry_count FROM tool_invocation LIMIT 1")),
+    ("a call added", Nothing, Sql("INSERT INTO tool_invocation SELECT randomblob(16), user_id, \
+        agent_execution_id, tool_definition_id, input_parameters, output_result, invocation_start, \
+        invocation_end, duration_ms, status, error_details, retry_count FROM tool_invocation LIMIT 1")),
     ("a call given to another", Nothing, Sql("UPDATE tool_invocation SET user_id = 'mallory'")),
     ("a changed run of an agent", Nothing, Sql("UPDATE agent_execution SET output_data = '{\"x\":1}'")),
     ("a run of an agent taken away", Nothing, Sql("DELETE FROM agent_execution")),
@@ -65,20 +80,27 @@ const WAYS: &[(&str, Needs, How)] = &[
     ("a request taken away", Nothing, Sql("DELETE FROM analysis_request")),
     ("a changed plan", Nothing, Sql("UPDATE plan SET body = replace(body, 'sql.run', 'df.transform')")),
     ("a plan taken away", Nothing, Sql("DELETE FROM plan")),
-    ("the digest of an artifact changed", Nothing, Sql("UPDATE artifact SET body = json_set(body, '$.content_hash', '0000000000000000000000000000000000000000000000000000000000000000')")),
+    ("the digest of an artifact changed", Nothing, Sql("UPDATE artifact SET body = json_set(body, \
+        '$.content_hash', '0000000000000000000000000000000000000000000000000000000000000000')")),
     ("an artifact taken away", Nothing, Sql("DELETE FROM artifact")),
     ("the bytes of an artifact changed", Nothing, Hand(|bench| { let file = artifact(bench); let mut bytes = fs::read(&file).unwrap(); bytes.push(b' '); fs::write(file, bytes).unwrap(); })),
     ("the file of an artifact removed", Nothing, Hand(|bench| fs::remove_file(artifact(bench)).unwrap())),
-    ("a payload erased without an entry", Nothing, Sql("UPDATE payload SET salt = NULL, body = NULL, erased_at = 1900000000000000")),
+    ("a payload erased without an entry", Nothing, Sql("UPDATE payload SET salt = NULL, body = NULL, \
+        erased_at = 1900000000000000")),
     ("a changed payload", Nothing, Sql("UPDATE payload SET body = body || ' '")),
     ("a payload taken away", Nothing, Sql("DELETE FROM payload")),
-    ("a changed entry", Nothing, Sql("UPDATE journal_entry SET event_data = replace(event_data, '10', '11') WHERE event_data LIKE '%\"limit\": 10%'")),
-    ("a seal replaced in its entry", Nothing, Sql("UPDATE journal_entry SET event_data = replace(event_data, 'sealed_rows', 'sealed_rowz') WHERE event_data LIKE '%sealed_rows%'")),
+    ("a changed entry", Nothing, Sql("UPDATE journal_entry SET event_data = replace(event_data, '10', '11') \
+        WHERE event_data LIKE '%\"limit\": 10%'")),
+    ("a seal replaced in its entry", Nothing, Sql("UPDATE journal_entry SET event_data = replace(event_data, \
+        'sealed_rows', 'sealed_rowz') WHERE event_data LIKE '%sealed_rows%'")),
     ("a forged actor", Nothing, Sql("UPDATE journal_entry SET actor = 'safety' WHERE log_index = 2")),
-    ("an entry at another time", Nothing, Sql("UPDATE journal_entry SET timestamp = timestamp + 1 WHERE log_index = 2")),
+    ("an entry at another time", Nothing, Sql("UPDATE journal_entry SET timestamp = timestamp + 1 WHERE \
+        log_index = 2")),
     ("an entry taken away", Nothing, Sql("DELETE FROM journal_entry WHERE log_index = 2")),
-    ("a cut tail", Nothing, Sql("DELETE FROM journal_entry WHERE log_index >= (SELECT max(log_index) - 1 FROM journal_entry)")),
-    ("a chain given to another", Nothing, Sql("UPDATE chain SET user_id = 'mallory' WHERE request_id <> X'00000000000000000000000000000000'")),
+    ("a cut tail", Nothing, Sql("DELETE FROM journal_entry WHERE log_index >= (SELECT max(log_index) - 1 \
+        FROM journal_entry)")),
+    ("a chain given to another", Nothing, Sql("UPDATE chain SET user_id = 'mallory' WHERE request_id <> \
+        X'00000000000000000000000000000000'")),
     ("a chain without its record", Nothing, Sql("DELETE FROM chain WHERE id = (SELECT max(id) FROM chain)")),
     ("a head by nobody", Nothing, Sql("UPDATE log_head SET note = replace(note, '—', '-')")),
     ("a clock that was set back", Nothing, Hand(set_back)),
@@ -103,8 +125,7 @@ fn gone(bench: &Bench) {
     }
 }
 
-/// Puts the older copy back; with `grow` another history is written onto it until it is as long as
-/// it was.
+/// Restores the older copy; with `grow` another history is appended until it has the same length.
 fn put_back(bench: &Bench, grow: bool) {
     gone(bench);
     fs::copy(bench.home().join("older.db"), bench.home().join("state.db")).unwrap();
@@ -123,7 +144,7 @@ fn put_back(bench: &Bench, grow: bool) {
     });
 }
 
-/// A clock that is a year late.
+/// A clock that is a year behind.
 struct Late(steward_journal::clock::SystemClock);
 
 impl Clock for Late {
@@ -185,7 +206,7 @@ fn every_kind_of_tampering_is_found() {
     };
     ask(&["ask", "total amount by city", "--data", "sales.csv"]);
     whole.ok("audit head");
-    // One file, without its log.
+    // One file, without its write-ahead log.
     fs::copy(whole.home().join("state.db"), whole.home().join("older.db")).unwrap();
     ask(&["ask", "total amount", "--conversation", "last"]);
     let told = whole.json("audit verify --deep");
@@ -225,7 +246,7 @@ fn every_kind_of_tampering_is_found() {
     whole.ok("audit verify --deep");
 }
 
-/// Nothing of a home is written when it is verified from a copy.
+/// Verifying from a copy writes nothing to the home.
 #[test]
 fn media_that_cannot_be_written_are_verified() {
     let bench = Bench::new();
@@ -245,7 +266,7 @@ fn media_that_cannot_be_written_are_verified() {
     assert_eq!(before, listed());
 }
 
-/// What deletes and erases on purpose is no tampering.
+/// Deletion and erasure on purpose are not tampering.
 #[test]
 fn what_was_deleted_on_purpose_is_accounted_for() {
     let bench = Bench::new();

@@ -1,9 +1,9 @@
-//! `steward tools`, `mcp-servers`, `approvals`, `skills` and `mcp`, as people and scripts use them.
+//! `steward tools`, `mcp-servers`, `approvals`, `skills` and `mcp`, as users and scripts use them.
 
 use crate::{Bench, json_of};
 use serde_json::{Value, json};
 
-/// The shop's server of runtime's tests.
+/// The shop server of the runtime tests.
 fn shop() -> String {
     concat!(
         concat!(env!("STEWARD_CHECKOUT"), "crates/steward"),
@@ -53,7 +53,7 @@ fn a_server_is_added_tested_called_and_removed() {
         json!(["find", "add", "delete", "write_query", "query_space_sales", "poll_response_sales"])
     );
     assert_eq!(tested["protocol"], "2025-06-18");
-    // What was seen is remembered: listing starts nothing.
+    // The tool list is cached: listing starts no server.
     assert!(bench.run("tools list --server shop").out.contains("shop.find"));
     let called = bench.run_with(&["--json", "tools", "call", "shop.find", "name=pen"]);
     assert_eq!(json_of(&called.out)["output"]["structured"], json!({ "found": "pen" }), "{}", called.err);
@@ -75,7 +75,7 @@ fn a_call_that_needs_a_person_waits_and_is_made_after_approval() {
     let id = waiting["approvals"][0]["task"].as_str().unwrap().to_owned();
     assert_eq!(waiting["approvals"][0]["arguments"], json!({ "expression": "2*21" }));
     let digest = waiting["approvals"][0]["digest"].as_str().unwrap();
-    // What was not shown is not approved: neither unseen, nor by a digest of something else.
+    // A call that was not shown cannot be approved: neither without a digest, nor with a wrong one.
     assert!(bench.run(&format!("approvals approve {id}")).err.contains("CLI004"));
     let other = bench.run(&format!("approvals approve {id} --digest {}", "0".repeat(64)));
     assert!(other.err.contains("RUN017"), "{}", other.err);
@@ -116,7 +116,7 @@ fn skills_are_listed_and_offered() {
     assert!(bench.run("skills show nothing").err.contains("TOL070"));
 }
 
-/// A whole conversation over pipes, as a client has it.
+/// A whole MCP session over stdio.
 #[test]
 fn steward_serves_mcp_over_pipes() {
     let bench = Bench::new();
@@ -202,8 +202,8 @@ fn the_doctor_names_programs_that_run_without_a_sandbox() {
     assert!(found["detail"].as_str().unwrap().starts_with("free: runs with all your rights"), "{found}");
 }
 
-/// What is started without a word about a sandbox reads and writes only what it was given: the
-/// person's own files are not there.
+/// A server without sandbox settings can access only what it was given: the user's own files are
+/// hidden.
 #[test]
 fn a_server_is_shut_in_unless_its_configuration_says_otherwise() {
     let bench = Bench::new();
@@ -215,10 +215,11 @@ fn a_server_is_shut_in_unless_its_configuration_says_otherwise() {
     let secret = bench.path("secret.txt");
     std::fs::write(&secret, "CANARY").unwrap();
     let script = std::fs::read_to_string(shop()).unwrap();
-    // Before it serves, it tries what it may not, and says on standard error what came of it.
+    // Before it serves, it tries forbidden accesses, and writes the outcomes to standard error.
     let tries = format!(
-        "import os, sys, tempfile\ndef attempt(name, work):\n    try:\n        work()\n        print(name, 'worked', file=sys.stderr)\n    \
-         except OSError as error:\n        print(name, 'refused', error.errno, file=sys.stderr)\n\
+        "import os, sys, tempfile\ndef attempt(name, work):\n    try:\n        work()\n        print(name, \
+            'worked', file=sys.stderr)\n    except OSError as error:\n        print(name, 'refused', \
+            error.errno, file=sys.stderr)\n\
          attempt('reading-secret', lambda: open({secret:?}).read())\n\
          attempt('reading-keys', lambda: os.listdir({keys:?}))\n\
          attempt('writing-beside', lambda: open({beside:?}, 'w'))\n\
@@ -232,7 +233,8 @@ fn a_server_is_shut_in_unless_its_configuration_says_otherwise() {
     std::fs::write(code.join("server.py"), tries + &script).unwrap();
     let server = |sandbox: &str| {
         format!(
-            "servers: [{{ name: shop, transport: stdio, config: {{ command: python3, args: [{:?}, {:?}]{sandbox} }} }}]\n",
+            "servers: [{{ name: shop, transport: stdio, config: {{ command: python3, args: [{:?}, \
+                {:?}]{sandbox} }} }}]\n",
             code.join("server.py").display().to_string(),
             data.display().to_string()
         )
@@ -260,7 +262,7 @@ fn a_server_is_shut_in_unless_its_configuration_says_otherwise() {
     assert!(strict.contains("reading-secret worked"), "{strict}");
     let off = outcome(", sandbox: off");
     assert!(off.contains("reading-secret worked") && off.contains("writing-beside worked"), "{off}");
-    // Nothing of the temporary folders is left.
+    // No temporary folders are left.
     let left = std::fs::read_dir(bench.home().join("tmp")).into_iter().flatten().flatten();
     assert_eq!(left.filter(|entry| entry.file_name().to_string_lossy().starts_with("server-")).count(), 0);
 }

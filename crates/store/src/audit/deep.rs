@@ -1,12 +1,12 @@
-//! The deep audit: rows, payloads and files against what the journal says of them.
+//! The deep audit: compares rows, payloads and files with the journal.
 //!
-//! Every commit writes the seals of its rows into the journal ([`crate::sealed`]). Here the rows of
-//! the store are read and compared with the last seal of each. What is there without a seal was
-//! added by other means; what has a seal and is gone must be accounted for by a deletion or by
-//! retention; an erased payload must have been erased by an entry.
+//! Every commit writes the seals of its rows into the journal ([`crate::sealed`]). The audit reads
+//! the rows of the store and compares each with its last seal. A row without a seal was added by
+//! other means. A sealed row that is missing must be explained by a deletion or by retention. An
+//! erased payload must have been erased by an entry.
 //!
-//! Not found here: a whole store that was put back to an older copy. Only a head that was kept
-//! elsewhere shows that.
+//! The audit does not detect that the whole store was replaced by an older copy. Only a head that
+//! was kept elsewhere proves that.
 
 use super::{Error, PAGE, Result};
 use crate::interface::Store;
@@ -23,36 +23,37 @@ use steward_domain::{
 };
 use steward_journal::note::NoteSigner;
 
-/// How far the times of entries may go back, in microseconds: replicas do not agree to the second.
+/// How far the times of consecutive entries may go back, in microseconds: the clocks of replicas
+/// differ.
 const BACKWARDS: i64 = 5 * 60 * 1_000_000;
-/// How often it is looked again when others write meanwhile.
+/// How often the audit repeats when other processes write meanwhile.
 const AGAIN: usize = 3;
 
-/// What a deep audit looked at, and what is wrong.
+/// The result of a deep audit.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Deep {
-    /// Rows that are what their seals say.
+    /// Rows that match their seals.
     pub rows: u64,
-    /// Rows from before rows were sealed.
+    /// Rows from before sealing was introduced.
     pub unsealed: u64,
-    /// Files that are what their artifacts say.
+    /// Files that match their artifacts.
     pub files: u64,
-    /// What is wrong, each in a sentence.
+    /// The findings, one sentence each.
     pub findings: Vec<String>,
 }
 
-/// Where the file of an artifact is, and whether it is ours to keep.
+/// The path of an artifact's file, and whether the store owns that file.
 pub type Locate<'a> = dyn Fn(&Artifact) -> (PathBuf, bool) + Sync + 'a;
 
 /// Compares rows, payloads and files with the journal. The journal itself must have been verified
-/// before.
+/// first.
 pub async fn verify_deep(store: &dyn Store, signer: &NoteSigner, locate: &Locate<'_>) -> Result<Deep> {
     let mut deep = Deep::default();
     for _ in 0..AGAIN {
         let before = store.head().await?.map_or(0, |head| head.size);
         deep = Audit::default().run(store, signer, locate).await?;
         let after = store.head().await?.map_or(0, |head| head.size);
-        // Rows that were written between the two reads look wrong once, and not twice.
+        // Rows that were written between the two reads look wrong once, but not twice.
         if deep.findings.is_empty() || before == after {
             break;
         }
@@ -71,15 +72,15 @@ struct Sealed {
 struct Audit {
     deep: Deep,
     sealed: HashMap<(String, String), Sealed>,
-    /// Where in the log each message was said.
+    /// The log index of each message.
     said: HashMap<String, u64>,
-    /// Chains with entries from before rows were sealed.
+    /// Chains with entries from before sealing was introduced.
     older: BTreeSet<ChainId>,
-    /// When rows were sealed first.
+    /// The time of the first seal.
     since: Option<Timestamp>,
     /// Chains whose payloads were erased by an entry.
     erasing: BTreeSet<ChainId>,
-    /// What retention took, by kind and action.
+    /// What retention purged, by kind and action.
     purged: BTreeMap<(String, String), u64>,
     latest: Option<Timestamp>,
 }
@@ -109,7 +110,7 @@ impl Audit {
         self.deep.findings.push(what);
     }
 
-    /// What an entry says of rows.
+    /// Reads the seals of an entry.
     fn read(&mut self, LogEntry { entry, index, .. }: &LogEntry) -> Result<()> {
         if let Some(latest) =
             self.latest.filter(|latest| entry.timestamp.micros() + BACKWARDS < latest.micros())
@@ -161,7 +162,7 @@ impl Audit {
         self.purged.get(&(kind.to_owned(), action.to_owned())).copied().unwrap_or(0)
     }
 
-    /// One row against its seal. `older` says whether it may be from before rows were sealed.
+    /// Compares one row with its seal. `older` says whether it may predate sealing.
     fn check(&mut self, kind: &str, id: &str, seal: &str, older: bool) {
         match self.sealed.get_mut(&(kind.to_owned(), id.to_owned())) {
             Some(known) => {
@@ -181,7 +182,7 @@ impl Audit {
         }
     }
 
-    /// Conversations and their messages. Gives back the chains of those that were deleted.
+    /// Conversations and their messages. Returns the chains of deleted conversations.
     async fn conversations(&mut self, store: &dyn Store, signer: &NoteSigner) -> Result<BTreeSet<ChainId>> {
         let (mut deleted, mut unexplained, mut archived) = (BTreeSet::new(), 0, 0);
         let mut page = Page::first(PAGE);
@@ -250,7 +251,7 @@ impl Audit {
         }
     }
 
-    /// Tasks. Gives back the chains of those that are there.
+    /// Tasks. Returns the chains of existing tasks.
     async fn tasks(&mut self, store: &dyn Store, signer: &NoteSigner) -> Result<BTreeSet<ChainId>> {
         let (mut there, mut page) = (BTreeSet::new(), Page::first(PAGE));
         loop {
@@ -271,7 +272,7 @@ impl Audit {
         }
     }
 
-    /// Runs of agents and calls of tools.
+    /// Agent runs and tool calls.
     async fn calls(&mut self, store: &dyn Store, signer: &NoteSigner) -> Result<()> {
         let since = self.since;
         let has_older = !self.older.is_empty();
@@ -302,7 +303,7 @@ impl Audit {
         }
     }
 
-    /// What belongs to tasks: requests, plans, checkpoints, sessions, artifacts with their files.
+    /// Documents of tasks: requests, plans, checkpoints, sessions, artifacts with their files.
     async fn documents(&mut self, store: &dyn Store, signer: &NoteSigner, locate: &Locate<'_>) -> Result<()> {
         let mut after = None;
         loop {
@@ -336,7 +337,7 @@ impl Audit {
         }
     }
 
-    /// What people keep by name.
+    /// Saved items.
     async fn saved_items(&mut self, store: &dyn Store, signer: &NoteSigner) -> Result<()> {
         for kind in SavedKind::ALL {
             let mut page = Page::first(PAGE);
@@ -366,8 +367,8 @@ impl Audit {
                 row.artifact_id,
                 path.display()
             )),
-            // Answers of a conversation that was deleted go with it, and a file elsewhere is
-            // whoever asked for it there.
+            // Files of a deleted conversation are deleted with it, and a file outside the store
+            // belongs to the user who requested it there.
             Err(_) if !ours || self.erasing.contains(&chain) => {}
             Err(error) => {
                 self.finding(format!(
@@ -379,7 +380,8 @@ impl Audit {
         }
     }
 
-    /// What was written and is not there: deleted on purpose, taken by retention, or taken away.
+    /// Sealed rows that are missing: deleted on purpose, purged by retention, or removed by other
+    /// means.
     fn missing(&mut self, deleted: &BTreeSet<ChainId>, tasks: &BTreeSet<ChainId>) {
         let mut gone: BTreeMap<&str, u64> = BTreeMap::new();
         let mut findings = Vec::new();
@@ -406,8 +408,7 @@ impl Audit {
         self.deep.findings.extend(findings);
     }
 
-    /// Payloads that are erased must have been erased by an entry, with their conversation, or by
-    /// retention.
+    /// Erased payloads must have been erased by an entry, with their conversation, or by retention.
     async fn payloads(
         &mut self,
         store: &dyn Store,

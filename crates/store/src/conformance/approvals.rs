@@ -1,4 +1,4 @@
-//! Gates: each is decided once, and an approval releases one call, however many ask for it at once.
+//! Gates: each is decided once, and an approval releases one call, even with concurrent requests.
 
 use super::samples::*;
 use crate::{Change, Commit, Error, GateDecision, Scope, Store, Verdict};
@@ -8,10 +8,10 @@ use steward_domain::*;
 use tokio::sync::Barrier;
 use tokio::task::JoinSet;
 
-/// How many decide at the same moment.
+/// Number of concurrent decisions.
 const DECIDERS: usize = 16;
 
-/// How many rounds: fifty, or what `STEWARD_APPROVAL_ROUNDS` says for the long form.
+/// Number of rounds: fifty, or the value of `STEWARD_APPROVAL_ROUNDS` for the long test.
 fn rounds() -> u64 {
     std::env::var("STEWARD_APPROVAL_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(50)
 }
@@ -78,7 +78,7 @@ pub(super) async fn an_approval_releases_one_call(store: Arc<dyn Store>) {
     );
     assert!(!decide(&*store, &user, decision(gate, Verdict::Approved, call())).await, "another call");
     assert!(!decide(&*store, &user, decision(gate, Verdict::Rejected, None)).await, "too late");
-    // Another gate of the same task, and the same gate of another user, are their own.
+    // Another gate of the same task, and the same gate of another user, are independent.
     assert!(decide(&*store, &user, decision(Gate { number: 2, ..gate }, Verdict::Rejected, None)).await);
     assert!(!decide(&*store, &user, decision(Gate { number: 2, ..gate }, Verdict::Approved, call())).await);
     let other = super::samples::user();

@@ -1,4 +1,4 @@
-//! Two users in one store: neither sees or touches what is the other's.
+//! Two users in one store: neither can read or change the other's rows.
 
 use super::samples::*;
 use crate::audit::{export, prove};
@@ -11,7 +11,7 @@ use std::sync::Arc;
 use steward_domain::*;
 use steward_journal::note::NoteSigner;
 
-/// Everything a user can have, under ids to ask for.
+/// One row of each kind of a user, with their ids.
 pub struct UserFixture {
     pub user: UserId,
     conversation: ConversationId,
@@ -64,7 +64,7 @@ pub async fn settle(store: &dyn Store) -> UserFixture {
     }
 }
 
-/// How many rows each query of the interface shows of these belongings to this scope.
+/// The number of rows of this fixture that each query of the interface returns in this scope.
 pub async fn visible(store: &dyn Store, scope: &Scope, of: &UserFixture) -> Vec<(&'static str, usize)> {
     let page = Page::first(100);
     let belongs = |user: &UserId| *user == of.user;
@@ -176,7 +176,7 @@ pub(super) async fn no_query_shows_another_users_rows(store: Arc<dyn Store>) {
     for (query, rows) in visible(&*store, &Scope::System, &theirs).await {
         assert!(
             rows == 1 || ["conversations", "recipes", "tasks"].contains(&query),
-            "{query} must show the house everything"
+            "{query} must show the system everything"
         );
     }
     let usage = store.analytics(&scope(&mine.user), at(0), at(9)).await.unwrap();

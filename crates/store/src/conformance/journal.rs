@@ -142,7 +142,7 @@ pub(super) async fn foreign_references_do_no_harm(store: Arc<dyn Store>) {
     assert!(store.commit(&scope(&user), Commit::new(user.clone(), task).entry(twice)).await.is_err());
 }
 
-/// Whoever writes a chain first owns it, so nobody but the house may begin the house's.
+/// The first writer of a chain owns it, so only the system may start the system chain.
 pub(super) async fn the_houses_chain_is_the_houses(store: Arc<dyn Store>) {
     let user = user();
     let grab =
@@ -157,7 +157,8 @@ pub(super) async fn secrets_never_reach_the_disk(store: Arc<dyn Store>) {
     let (user, task) = (user(), TaskId(uuid()));
     let mut leaky = draft(
         EventType::ToolCalled,
-        json!({ "arguments": { "url": "postgres://bob:hunter2@db/x", "api_key": "swordfish", "text": "mail jane@example.com" } }),
+        json!({ "arguments": { "url": "postgres://bob:hunter2@db/x", "api_key": "swordfish", "text": "mail \
+            jane@example.com" } }),
     );
     leaky.personal.insert("question".into(), json!("my card is 4111 1111 1111 1111"));
     store.commit(&scope(&user), Commit::new(user.clone(), task).entry(leaky)).await.unwrap();
@@ -203,8 +204,7 @@ pub(super) async fn many_tasks_at_once(store: Arc<dyn Store>) {
     assert!(store.chains(&Scope::System, None, 5).await.unwrap().is_sorted_by_key(|tip| tip.chain));
 }
 
-/// What is only written is there for everybody, in its place, before and after something takes it
-/// to the disk.
+/// An unsynced commit is visible to all readers and in order, before and after it reaches the disk.
 pub(super) async fn unsynced_commits_are_seen_at_once_and_in_order(store: Arc<dyn Store>) {
     let (user, chain) = (user(), ChainId(uuid()));
     let entry = |n: u64| {
@@ -216,7 +216,7 @@ pub(super) async fn unsynced_commits_are_seen_at_once_and_in_order(store: Arc<dy
         let seen = store.entries(&scope(&user), chain, 0, 9).await.unwrap();
         assert_eq!(seen.last().unwrap().entry, sealed[0]);
     }
-    // Nothing to write is an answer too: everything before is on disk.
+    // An empty commit also guarantees that everything before it is on disk.
     let nothing = Commit::new(user.clone(), TaskId(chain.0));
     assert!(store.commit(&scope(&user), nothing.clone()).await.unwrap().entries.is_empty());
     assert!(store.commit(&scope(&user), nothing.with_next()).await.unwrap().entries.is_empty());

@@ -1,6 +1,6 @@
-//! The suite that every store must pass. A store that passes it can stand in for any other.
+//! The suite that every store must pass. Stores that pass it are interchangeable.
 //!
-//! Each behaviour runs as users of its own, so that all of them can share one store, at once.
+//! Each behaviour uses its own users, so that all of them can share one store concurrently.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -33,7 +33,7 @@ use crate::Store;
 use futures_util::future::BoxFuture;
 use std::sync::Arc;
 
-/// A behaviour: its name, and a check that panics when the store does not keep it.
+/// A behaviour: its name, and a check that panics if the store violates it.
 pub type Behaviour = (&'static str, fn(Arc<dyn Store>) -> BoxFuture<'static, ()>);
 
 macro_rules! behaviours {
@@ -49,7 +49,7 @@ macro_rules! behaviours {
 behaviours! {
     approvals::{ one_of_many_decisions_counts, an_approval_releases_one_call, a_refused_decision_writes_nothing }
     conversations::{
-        window_is_the_last_messages_in_order, concurrent_appends_are_ordered_not_lost, status_has_no_way_back,
+        window_is_the_last_messages_in_order, concurrent_appends_are_ordered_not_lost, only_archived_conversations_come_back,
         deletion_takes_messages_and_entities, only_active_conversations_take_messages, entities_are_found_by_recency_type_and_name,
         mentions_count_and_keep_the_name, rules_of_messages_hold, every_text_comes_back, conversations_are_listed_newest_first,
     }

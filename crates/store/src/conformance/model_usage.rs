@@ -1,4 +1,4 @@
-//! What models used is added up, by day, person and model.
+//! Model usage is summed by day, user and model.
 
 use super::samples::*;
 use crate::{Change, Commit, Store};
@@ -40,6 +40,6 @@ pub(super) async fn usage_is_added_up(store: Arc<dyn Store>) {
     assert_eq!(store.model_usage(&scope(&one), "1999-03-01", "1999-03-09").await.unwrap().len(), 3);
     let all = store.model_usage(&crate::Scope::System, "1999-03-01", "1999-03-01").await.unwrap();
     assert!(all.iter().any(|row| row.user_id == other && row.input_tokens == 1000), "{all:?}");
-    // Nobody adds to another person's account.
+    // Users cannot add to the usage of other users.
     assert!(add(&one, usage(&other, "1999-03-01", "big", 1)).await.is_err());
 }

@@ -1,5 +1,5 @@
-//! The work queue. It is one for the whole store, so these behaviours take turns, and each begins
-//! with an empty one.
+//! The work queue. There is one for the whole store, so these behaviours run one at a time, each
+//! starting with an empty queue.
 
 use super::samples::*;
 use crate::{Change, Commit, Depth, Error, Lease, Page, Scope, Store, TaskFilter};
@@ -15,7 +15,7 @@ const NO_LIMIT: u32 = u32::MAX;
 
 static TURN: Mutex<()> = Mutex::const_new(());
 
-/// Waits for the turn and empties the queue of whatever a failed behaviour left.
+/// Takes the lock and empties the queue of tasks that a failed behaviour left.
 async fn alone(store: &dyn Store) -> MutexGuard<'static, ()> {
     let turn = TURN.lock().await;
     loop {
@@ -37,7 +37,7 @@ async fn claim(store: &dyn Store, name: &str, seconds: i64, limit: u32) -> Vec<L
     store.claim(&worker(name), at(seconds), LEASE, limit, NO_LIMIT).await.unwrap()
 }
 
-/// New tasks of a user, written down and queued in one commit.
+/// Creates and queues tasks of a user in one commit.
 async fn queued(store: &dyn Store, user: &UserId, count: usize, ready: i64) -> Vec<TaskId> {
     let (mut all, mut ids) = (commit(user), Vec::new());
     for _ in 0..count {
@@ -67,13 +67,13 @@ pub(super) async fn first_come_first_served(store: Arc<dyn Store>) {
     let _turn = alone(&*store).await;
     let user = user();
     let ids = queued(&*store, &user, 5, 0).await;
-    // Queued again while it waits, a task keeps its place.
+    // A waiting task that is queued again keeps its place.
     requeue(&*store, &user, ids[1], 1).await;
     let first = claim(&*store, "a", 10, 2).await;
     assert_eq!(tasks(&first), ids[..2]);
     let lease = &first[0];
     assert_eq!((&lease.user, &lease.worker, lease.until), (&user, &worker("a"), at(40)));
-    // Queued again while it is held, it waits behind the others; given back, it has its old place.
+    // A held task that is queued again goes behind the others; a released one gets its old place.
     requeue(&*store, &user, ids[0], 1).await;
     store.release(&first[1], at(2)).await.unwrap();
     let rest = claim(&*store, "b", 10, 9).await;
@@ -91,7 +91,7 @@ pub(super) async fn one_user_does_not_hold_up_another(store: Arc<dyn Store>) {
     let b = queued(&*store, &few, 1, 0).await;
     let first = claim(&*store, "w", 10, 2).await;
     assert_eq!(tasks(&first), [a[0], b[0]]);
-    // Who has one in hand waits behind who has none, whoever came first.
+    // A user with a task in progress waits behind users without one, whoever queued first.
     let c = queued(&*store, &third, 2, 0).await;
     let second = claim(&*store, "w", 10, 4).await;
     assert_eq!(tasks(&second), [c[0], a[1], c[1], a[2]]);
@@ -111,7 +111,7 @@ pub(super) async fn nobody_has_more_than_their_share(store: Arc<dyn Store>) {
     assert!(share(9).await.is_empty());
     leave(&*store, &one, a[1]).await;
     assert_eq!(tasks(&share(9).await), [a[3]]);
-    // Many at once do not get around it either.
+    // Concurrent claims do not exceed the limit either.
     let greedy = user();
     queued(&*store, &greedy, 40, 0).await;
     let mut claimers = tokio::task::JoinSet::new();
@@ -121,7 +121,7 @@ pub(super) async fn nobody_has_more_than_their_share(store: Arc<dyn Store>) {
     }
     let got: usize = claimers.join_all().await.iter().map(Vec::len).sum();
     assert_eq!(got + share(9).await.len(), 3);
-    // A lease that ran out counts no more.
+    // An expired lease no longer counts.
     let later = store.claim(&worker("w"), at(100), LEASE, 99, 3).await.unwrap();
     assert_eq!(later.iter().filter(|lease| lease.user == greedy).count(), 3);
 }
@@ -149,7 +149,7 @@ pub(super) async fn delayed_tasks_wait_for_their_time(store: Arc<dyn Store>) {
     assert_eq!(tasks(&claim(&*store, "w", 35, 9).await), [held[0].task]);
 }
 
-/// What a user has written down: tasks and the entries of a chain.
+/// The rows of a user: tasks and the entries of a chain.
 async fn written(store: &dyn Store, user: &UserId, chain: TaskId) -> (Vec<Valid<Task>>, usize) {
     let tasks = store.tasks(&scope(user), TaskFilter::default(), Page::first(99)).await.unwrap();
     (tasks, store.entries(&scope(user), chain.into(), 0, 99).await.unwrap().len())
@@ -187,14 +187,14 @@ pub(super) async fn a_lost_lease_writes_nothing(store: Arc<dyn Store>) {
     assert_eq!(written(&*store, &user, id).await, before);
     assert_eq!(store.queue_depth(at(50)).await.unwrap(), Depth { ready: 0, delayed: 0, claimed: 1 });
 
-    // The holder goes on, and what it ends with itself is the last it may write.
+    // The holder may continue to write; the commit that ends the task is its last.
     let last = step(&holder, 3).change(Change::Dequeue { task: id });
     store.commit(&scope(&user), last).await.unwrap();
     assert_eq!(written(&*store, &user, id).await.1, before.1 + 1);
     assert!(matches!(store.commit(&scope(&user), step(&holder, 4)).await, Err(Error::LeaseLost)));
     assert!(matches!(store.renew(&holder, at(999)).await, Err(Error::LeaseLost)));
 
-    // Being queued anew or given back ends a claim too, even when nobody took it since.
+    // Queueing again or releasing also ends a claim, even if no other worker took the task since.
     requeue(&*store, &user, id, 0).await;
     let mut holder = claim(&*store, "w", 50, 1).await.remove(0);
     requeue(&*store, &user, id, 0).await;
@@ -206,7 +206,7 @@ pub(super) async fn a_lost_lease_writes_nothing(store: Arc<dyn Store>) {
     }
 }
 
-/// A refused commit harms nobody who shares its sync.
+/// A refused commit does not affect others that share its sync.
 pub(super) async fn a_task_is_held_from_the_moment_it_exists(store: Arc<dyn Store>) {
     let _turn = alone(&*store).await;
     let user = user();
@@ -227,17 +227,17 @@ pub(super) async fn a_task_is_held_from_the_moment_it_exists(store: Arc<dyn Stor
     assert_eq!((one.task, one.worker.as_str(), one.until), (task.id, "one", at(40)));
     assert_eq!(store.lease(task.id).await.unwrap().as_ref(), Some(&one));
     assert!(claim(&*store, "other", 20, 9).await.is_empty(), "it is held");
-    // Another's lease is respected while it runs, one's own is taken anew.
+    // An unexpired lease of another worker is respected; a worker's own lease is renewed.
     assert!(matches!(taken(hold("two", 60, Some(20))).await, Err(Error::LeaseLost)));
     let again = taken(hold("one", 50, Some(20))).await.unwrap().lease.unwrap();
     assert!(again.token > one.token);
     let two = taken(hold("two", 90, Some(51))).await.unwrap().lease.unwrap();
     assert!(two.token > again.token, "a lease that ran out is free");
-    // Or it is taken whoever has it, and the one before writes nothing more.
+    // Or it is taken in any case, and the previous holder can write no more.
     let three = taken(hold("three", 95, None)).await.unwrap().lease.unwrap();
     let late = commit(&user).change(Change::Dequeue { task: task.id }).fenced(two.fence());
     assert!(matches!(store.commit(&scope(&user), late).await, Err(Error::LeaseLost)));
-    // A worker that begins anew gives everything back at once.
+    // A restarted worker releases all of its leases at once.
     store.release_all(&worker("nobody"), at(60)).await.unwrap();
     assert_eq!(store.lease(task.id).await.unwrap(), Some(three));
     store.release_all(&worker("three"), at(60)).await.unwrap();
@@ -274,7 +274,7 @@ pub(super) async fn a_refused_commit_is_taken_back_alone(store: Arc<dyn Store>) 
     }
 }
 
-/// A person cancels while the worker writes: whoever is first wins, and neither fails for the
+/// A user cancels while the worker writes: the first one wins, and neither fails because of the
 /// other.
 pub(super) async fn cancelling_and_writing_do_not_block_each_other(store: Arc<dyn Store>) {
     let _turn = alone(&*store).await;
@@ -314,7 +314,7 @@ pub(super) async fn queue_and_entries_are_one(store: Arc<dyn Store>) {
     assert_eq!(store.queue_depth(at(9)).await.unwrap().ready, 1);
     assert_eq!(written(&*store, &user, id).await.1, 1);
 
-    // Nobody queues or ends what is another's, nor what is not there.
+    // Users cannot queue or end tasks of other users, or tasks that do not exist.
     let queue = |task| Change::Enqueue { task, ready_at: at(0) };
     for (who, change) in [
         (&other, queue(id)),
@@ -330,7 +330,7 @@ pub(super) async fn queue_and_entries_are_one(store: Arc<dyn Store>) {
     assert_eq!(store.queue_depth(at(9)).await.unwrap().ready, 1);
     store.commit(&scope(&user), end.clone()).await.unwrap();
     assert_eq!(store.queue_depth(at(9)).await.unwrap(), Depth::default());
-    // What is not queued may leave the queue once more.
+    // Removing a task that is not queued succeeds.
     store.commit(&scope(&user), end).await.unwrap();
     assert_eq!(written(&*store, &user, id).await.1, 3);
 }
@@ -349,13 +349,13 @@ pub(super) async fn waiting_ends_with_work_or_with_time(store: Arc<dyn Store>) {
     let _turn = alone(&*store).await;
     let user = user();
     let wait = |at_most| wait(store.clone(), at_most);
-    // The first wait begins to listen, and what was said before is heard now.
+    // The first wait starts to listen, and earlier notifications arrive now.
     while wait(SHORT).await < SHORT {}
-    // Whoever waits already is woken, however many.
+    // All waiting workers are woken.
     let (one, other, ids) = tokio::join!(wait(LONG), wait(LONG), queued(&*store, &user, 1, 0));
     assert!(one < LONG / 4 && other < LONG / 4, "{one:?} {other:?}");
     while wait(SHORT).await < SHORT {}
-    // Nobody waits while it happens; the next wait knows of it.
+    // No worker is waiting at that moment; the next wait returns at once.
     requeue(&*store, &user, ids[0], 0).await;
     assert!(wait(LONG).await < LONG / 4);
     while wait(SHORT).await < SHORT {}
@@ -364,7 +364,8 @@ pub(super) async fn waiting_ends_with_work_or_with_time(store: Arc<dyn Store>) {
     assert!(wait(LONG).await < LONG / 4);
 }
 
-/// Two tasks come at once while nobody waits, and each worker takes one: the second is woken too.
+/// Two tasks are queued at once while no worker waits, and each worker takes one: the second is
+/// woken too.
 pub(super) async fn a_filled_claim_wakes_one_more(store: Arc<dyn Store>) {
     let _turn = alone(&*store).await;
     while wait(store.clone(), SHORT).await < SHORT {}

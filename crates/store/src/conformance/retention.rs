@@ -1,5 +1,5 @@
-//! Retention. It works on the whole store, so these use times long past, where no other behaviour
-//! is.
+//! Retention. It applies to the whole store, so these use times long past, at which no other
+//! behaviour has data.
 
 use super::samples::*;
 use crate::{Change, Commit, ExecutionFilter, Page, Scope, Store};
@@ -87,7 +87,7 @@ pub(super) async fn old_things_go_and_it_is_recorded(store: Arc<dyn Store>) {
     );
     assert!(store.executions(&mine, ExecutionFilter::default(), Page::first(9)).await.unwrap().is_empty());
     assert_eq!(store.executions(&theirs, ExecutionFilter::default(), Page::first(9)).await.unwrap().len(), 1);
-    // The chain outlives the purge, its payload does not, and the purge is itself an entry.
+    // The chain survives the purge, its payload does not, and the purge is recorded as an entry.
     assert_eq!(store.entries(&mine, gone.task.into(), 0, 9).await.unwrap().len(), 1);
     assert!(store.payloads(&mine, gone.task.into()).await.unwrap()[0].erased_at.is_some());
     assert!(store.payloads(&theirs, kept.task.into()).await.unwrap()[0].erased_at.is_none());

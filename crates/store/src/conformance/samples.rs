@@ -12,7 +12,7 @@ pub fn uuid() -> Uuid {
     SystemRandom.uuid_v4().unwrap()
 }
 
-/// A user nobody else is.
+/// A new, unique user.
 pub fn user() -> UserId {
     UserId::new(format!("user-{}", uuid())).unwrap()
 }
@@ -21,7 +21,7 @@ pub fn scope(user: &UserId) -> Scope {
     Scope::User(user.clone())
 }
 
-/// Seconds after a fixed morning.
+/// This many seconds after a fixed time.
 pub fn at(seconds: i64) -> Timestamp {
     Timestamp::from_micros(1_768_559_400_000_000 + seconds * 1_000_000)
 }
@@ -137,7 +137,7 @@ pub fn invocation(
     draft.validate().unwrap()
 }
 
-/// A tool with a name of its own, whatever the prefix.
+/// A tool with a unique name that starts with the prefix.
 pub fn tool(prefix: &str, domain: &str, vector: Option<Vec<f32>>) -> ToolDefinition {
     ToolDefinition {
         id: uuid().into(),
@@ -218,7 +218,7 @@ pub fn draft(event: EventType, data: Value) -> Draft {
     Draft::new(event, Label::new("planner").unwrap(), object(data))
 }
 
-/// A commit onto a chain of its own.
+/// A commit to a new chain.
 pub fn commit(user: &UserId) -> Commit {
     Commit::new(user.clone(), TaskId(uuid()))
 }

@@ -1,4 +1,4 @@
-//! What people keep by name, and the ticks of schedules.
+//! Saved items, and the ticks of schedules.
 
 use super::samples::*;
 use crate::{Change, Page, Scope, Store};
@@ -148,7 +148,7 @@ pub(super) async fn a_tick_is_taken_once(store: Arc<dyn Store>) {
     assert_eq!(taken.len(), 1, "one replica takes it");
     let ticks = store.ticks(&scope(&user), id, Page::first(9)).await.unwrap();
     assert_eq!(ticks.iter().map(|tick| (tick.task_id, tick.due_at)).collect::<Vec<_>>(), [(taken[0], at(0))]);
-    // Even when the schedule itself is set back, the moment is not run twice.
+    // Even if the schedule itself is reset, the same tick does not run twice.
     let again = ScheduleTick { task_id: uuid().into(), ..ticks[0].clone() };
     assert!(store.commit(&scope(&user), commit(&user).change(Change::TakeTick(again))).await.is_err());
     let open =

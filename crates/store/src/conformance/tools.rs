@@ -15,7 +15,7 @@ fn version(text: &str) -> SemanticVersion {
     SemanticVersion::new(text).unwrap()
 }
 
-/// A domain nobody else uses.
+/// A new, unique domain.
 fn domain() -> String {
     format!("d{}", uuid().simple())
 }
@@ -98,7 +98,7 @@ pub(super) async fn widths_of_two_models_live_side_by_side(store: Arc<dyn Store>
     let name = domain();
     let narrow = put(&*store, tool("narrow", &name, Some(vec![1.0, 0.0]))).await;
     let wide = put(&*store, tool("wide", &name, Some(vec![1.0; 1536]))).await;
-    // Wider than pgvector indexes, and than a page of either database holds.
+    // Wider than pgvector can index, and larger than a page of either database.
     let widest = put(&*store, tool("widest", &name, Some(vec![1.0; 3072]))).await;
     put(&*store, tool("none", &name, None)).await;
     let name = DomainName::new(&name).unwrap();

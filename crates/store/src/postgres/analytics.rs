@@ -22,7 +22,8 @@ pub(super) async fn over(tx: &mut Tx, from: Timestamp, to: Timestamp) -> Result<
             sqlx::query(sql).bind(from.to_chrono()).bind(to.to_chrono()).fetch_all(&mut **tx).await?;
         groups.extend(
             sqlx::query(
-                "SELECT name, success, duration_ms, sum(calls)::bigint FROM usage_daily WHERE day >= $1 AND day <= $2 AND kind = $3 GROUP BY 1, 2, 3",
+                "SELECT name, success, duration_ms, sum(calls)::bigint FROM usage_daily WHERE day >= $1 AND \
+                    day <= $2 AND kind = $3 GROUP BY 1, 2, 3",
             )
             .bind(from.day())
             .bind(to.day())

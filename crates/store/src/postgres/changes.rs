@@ -1,4 +1,4 @@
-//! Carries out a commit in one transaction.
+//! Executes a commit in one transaction.
 
 use super::connection::{Database, Tx};
 use super::{
@@ -23,8 +23,8 @@ pub(super) async fn apply(
         Durability::WithNext => db.begin_unsynced(scope).await?,
     };
     if durability == Durability::Synced && prepared.is_empty() && changes.is_empty() {
-        // A transaction that writes nothing does not wait for the log, so this one writes a message
-        // that nobody reads.
+        // A transaction that writes nothing does not wait for the WAL, so this one writes a message
+        // without a reader.
         let message = sqlx::query("SELECT pg_logical_emit_message(true, 'steward', '')");
         message.execute(&mut *tx).await?;
     }
@@ -32,8 +32,7 @@ pub(super) async fn apply(
         entries: journal::append(&mut tx, options, &owner, chain, prepared).await?,
         ..Committed::default()
     };
-    // After the chain, as all who write to both lock the chain first: so two of them cannot wait
-    // for each other.
+    // Locked after the chain. All writers lock the chain first, which prevents a deadlock.
     if let Some(fence) = fence {
         queue::check_fence(&mut tx, fence).await?;
     }
@@ -92,7 +91,7 @@ async fn apply_one(
     }
 }
 
-/// What an upsert that touched nothing means: the row is there and belongs to somebody else.
+/// An upsert that changed no row: the row exists and belongs to another user.
 pub(super) fn touched(rows: u64) -> Result<()> {
     if rows == 1 { Ok(()) } else { Err(Error::OtherOwner) }
 }

@@ -1,4 +1,4 @@
-//! The pool, the roles, and what PostgreSQL's refusals mean.
+//! The connection pool, the roles, and the translation of PostgreSQL's errors.
 
 use crate::error::{Error, Result};
 use crate::migrate::{POSTGRES, newest};
@@ -11,22 +11,22 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use steward_domain::{Invalid, Problem};
 
-/// S4 asks for 20 connections and 10 more under pressure.
+/// The pool size: 20 connections, and 10 more under load.
 const CONNECTIONS: u32 = 30;
 
-/// How long a server may take to answer the first time.
+/// Time limit of the first connection.
 const FIRST_ANSWER: Duration = Duration::from_secs(10);
 
-/// Serialises migrations of replicas that start together.
+/// Advisory lock that serialises migrations of replicas that start together.
 const MIGRATION_LOCK: i64 = 0x7374_6577_6172_6401;
 
 pub(super) type Tx = Transaction<'static, Postgres>;
 
-/// The pool. Work happens only inside [`Database::begin`], under one of the two roles.
+/// The pool. All work runs inside [`Database::begin`], under one of the two roles.
 #[derive(Clone)]
 pub(super) struct Database {
     pool: PgPool,
-    /// Widths of vectors that have their index.
+    /// Vector widths that have an index.
     indexed: Arc<Mutex<BTreeSet<usize>>>,
 }
 
@@ -77,8 +77,7 @@ impl Database {
     pub(super) async fn connect(address: &str, up_to: i64) -> Result<Self> {
         let options =
             PgConnectOptions::from_str(address).map_err(|_| Error::BadAddress("postgres://…".to_owned()))?;
-        // A pool tries again until its timeout; a first connection of our own says at once what is
-        // wrong.
+        // A pool retries until its timeout; a separate first connection reports errors at once.
         let first = tokio::time::timeout(FIRST_ANSWER, options.clone().connect()).await;
         let slow = || Error::Unreachable { detail: format!("no answer within {} s", FIRST_ANSWER.as_secs()) };
         first.map_err(|_| slow())??.close().await?;
@@ -92,15 +91,15 @@ impl Database {
         Ok(database)
     }
 
-    /// A transaction in a role: the user's, which sees the rows of that user, or the house's, which
-    /// sees all. Both settings are local to the transaction, so nothing is left on the connection
-    /// for the next.
+    /// A transaction in a role: the user role sees only that user's rows, the system role sees all.
+    /// Both settings are local to the transaction, so nothing leaks to the next user of the
+    /// connection.
     pub(super) async fn begin(&self, scope: &Scope) -> Result<Tx> {
         self.begin_with(scope, "SELECT set_config('role', $1, true), set_config('steward.user_id', $2, true)")
             .await
     }
 
-    /// A transaction that sees everything, as it is at its beginning.
+    /// A transaction that sees all rows, in a consistent snapshot.
     pub(super) async fn begin_as_of_now(&self) -> Result<Tx> {
         let mut transaction = self.pool.begin().await?;
         sqlx::raw_sql(
@@ -116,13 +115,14 @@ impl Database {
         Ok(self.pool.begin().await?)
     }
 
-    /// A transaction whose commit does not wait for the disk. The server writes its log in order,
-    /// so the next commit that waits takes this one along; else its own writer does, within three
-    /// times `wal_writer_delay` (0.6 s as installed).
+    /// A transaction whose commit does not wait for the disk. The server writes its WAL in order,
+    /// so the next synchronous commit also flushes this one; otherwise the WAL writer does, within
+    /// three times `wal_writer_delay` (0.6 s by default).
     pub(super) async fn begin_unsynced(&self, scope: &Scope) -> Result<Tx> {
         self.begin_with(
             scope,
-            "SELECT set_config('role', $1, true), set_config('steward.user_id', $2, true), set_config('synchronous_commit', 'off', true)",
+            "SELECT set_config('role', $1, true), set_config('steward.user_id', $2, true), \
+                set_config('synchronous_commit', 'off', true)",
         )
         .await
     }
@@ -137,8 +137,7 @@ impl Database {
         Ok(transaction)
     }
 
-    /// A connection beside the pool's that hears what is said on a channel, and that is made anew
-    /// when it is lost.
+    /// A separate connection that listens on a channel and reconnects when it is lost.
     pub(super) async fn listen(&self, channel: &str) -> Result<PgListener> {
         let beside = PgPoolOptions::new().max_connections(1).max_lifetime(None).idle_timeout(None);
         let options = self.pool.connect_options().as_ref().clone();
@@ -147,7 +146,7 @@ impl Database {
         Ok(listener)
     }
 
-    /// Applies what is missing in one transaction, under a lock that ends with it whatever happens.
+    /// Applies missing migrations in one transaction, under a lock that is released with it.
     async fn migrate(&self, up_to: i64) -> Result<()> {
         let mut tx = self.pool.begin().await?;
         sqlx::query("SELECT pg_advisory_xact_lock($1)").bind(MIGRATION_LOCK).execute(&mut *tx).await?;
@@ -172,9 +171,9 @@ impl Database {
         Ok(tx.commit().await?)
     }
 
-    /// Makes sure that vectors of this width have their index; the first search of a width pays for
-    /// it. Widths that no tool has need none, and pgvector indexes at most 2,000 numbers: wider
-    /// ones are compared one by one.
+    /// Creates the index for vectors of this width on the first search. Widths that no tool uses
+    /// need none, and pgvector indexes at most 2,000 dimensions: wider vectors are compared one by
+    /// one.
     pub(super) async fn index_vectors(&self, width: usize) -> Result<()> {
         if width > 2000 || self.indexed.lock().is_ok_and(|indexed| indexed.contains(&width)) {
             return Ok(());
@@ -192,7 +191,8 @@ impl Database {
         }
         sqlx::raw_sql(sqlx::AssertSqlSafe(format!(
             "CREATE INDEX IF NOT EXISTS tool_by_meaning_{width} ON tool_definition
-             USING hnsw ((description_embedding::vector({width})) vector_cosine_ops) WHERE vector_dims(description_embedding) = {width}"
+             USING hnsw ((description_embedding::vector({width})) vector_cosine_ops) WHERE \
+             vector_dims(description_embedding) = {width}"
         )))
         .execute(&mut *tx)
         .await?;
@@ -230,7 +230,8 @@ impl Database {
     pub(super) async fn unprotected_tables(&self) -> Result<Vec<String>> {
         let rows = sqlx::query(
             "SELECT c.relname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
-             WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p') AND a.attname = 'user_id'
+             WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p') AND a.attname \
+             = 'user_id'
              AND NOT (c.relrowsecurity AND c.relforcerowsecurity) ORDER BY 1",
         )
         .fetch_all(&self.pool)
@@ -244,7 +245,8 @@ fn setup_error(version: i64, error: &sqlx::Error) -> Error {
     let advice = match code.as_deref() {
         Some("58P01" | "0A000") => "install the pgvector extension on the server",
         Some("42501") => {
-            "connect as a role that may CREATE EXTENSION vector and CREATE ROLE, or let an administrator make them first"
+            "connect as a role that may CREATE EXTENSION vector and CREATE ROLE, or let an administrator \
+                make them first"
         }
         _ => return Error::Migration { version, detail: error.to_string() },
     };

@@ -48,7 +48,8 @@ pub(super) async fn put(tx: &mut Tx, owner: &UserId, conversation: &Valid<Conver
     let done = sqlx::query(
         "INSERT INTO conversation (id, user_id, application_domain, created_at, updated_at, status, metadata)
          VALUES ($1, $2, $3, $4, $5, $6, $7)
-         ON CONFLICT (id) DO UPDATE SET application_domain = excluded.application_domain, updated_at = excluded.updated_at,
+         ON CONFLICT (id) DO UPDATE SET application_domain = excluded.application_domain, updated_at = \
+         excluded.updated_at,
              metadata = excluded.metadata
          WHERE conversation.user_id = excluded.user_id AND conversation.status = excluded.status",
     )
@@ -71,14 +72,15 @@ pub(super) async fn set_status(
     status: ConversationStatus,
     at: Timestamp,
 ) -> Result<()> {
-    // Locked, so that of two changes the second sees what the first left.
+    // Locked, so that the second of two concurrent changes sees the result of the first.
     sqlx::query("SELECT FROM conversation WHERE id = $1 FOR UPDATE").bind(id.0).execute(&mut **tx).await?;
     let known = one(tx, id).await?.filter(|known| known.user_id == *owner);
     let changed = known
         .ok_or(Error::NotFound { what: "conversation", id: id.to_string() })?
         .become_status(status, at)?;
     sqlx::query(
-        "UPDATE conversation SET status = $2, updated_at = $3, metadata = CASE WHEN $2 = 'deleted' THEN '{}' ELSE metadata END WHERE id = $1",
+        "UPDATE conversation SET status = $2, updated_at = $3, metadata = CASE WHEN $2 = 'deleted' THEN '{}' \
+            ELSE metadata END WHERE id = $1",
     )
     .bind(id.0)
     .bind(word(&status)?)
@@ -91,7 +93,7 @@ pub(super) async fn set_status(
     Ok(())
 }
 
-/// Takes away what a deleted conversation held: messages, entities, and the payloads of its chain.
+/// Deletes the contents of a conversation: messages, entities, and the payloads of its chain.
 pub(super) async fn empty(tx: &mut Tx, id: ConversationId, at: Timestamp) -> Result<()> {
     sqlx::query("DELETE FROM conversation_message WHERE conversation_id = $1")
         .bind(id.0)
@@ -106,10 +108,13 @@ pub(super) async fn empty(tx: &mut Tx, id: ConversationId, at: Timestamp) -> Res
 }
 
 pub(super) async fn one(tx: &mut Tx, id: ConversationId) -> Result<Option<Valid<Conversation>>> {
-    let row = sqlx::query("SELECT id, user_id, application_domain, created_at, updated_at, status, metadata FROM conversation WHERE id = $1")
-        .bind(id.0)
-        .fetch_optional(&mut **tx)
-        .await?;
+    let row = sqlx::query(
+        "SELECT id, user_id, application_domain, created_at, updated_at, status, metadata \
+        FROM conversation WHERE id = $1",
+    )
+    .bind(id.0)
+    .fetch_optional(&mut **tx)
+    .await?;
     row.map(|row| row_conversation(&row)).transpose()
 }
 
@@ -139,7 +144,7 @@ pub(super) async fn append_message(
     owner: &UserId,
     message: NewMessage,
 ) -> Result<(MessageId, u64)> {
-    // The lock orders concurrent appends; what the user may not see is not there.
+    // The lock orders concurrent appends; conversations that the user may not see are not found.
     let status: Option<String> =
         sqlx::query_scalar("SELECT status FROM conversation WHERE id = $1 AND user_id = $2 FOR UPDATE")
             .bind(message.conversation_id.0)
@@ -155,7 +160,8 @@ pub(super) async fn append_message(
     .await?;
     let message = placed(message, uint(last)? + 1)?;
     sqlx::query(
-        "INSERT INTO conversation_message (conversation_id, sequence_number, id, user_id, role, content, timestamp, agent_type, tool_calls, metadata)
+        "INSERT INTO conversation_message (conversation_id, sequence_number, id, user_id, role, content, \
+            timestamp, agent_type, tool_calls, metadata)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
     )
     .bind(message.conversation_id.0)
@@ -223,15 +229,19 @@ pub(super) async fn history(tx: &mut Tx, id: ConversationId, page: Page) -> Resu
 pub(super) async fn mention(tx: &mut Tx, owner: &UserId, mention: &Mention) -> Result<()> {
     let name = mention.entity_name.as_ref().map(|name| name.as_str());
     let done = sqlx::query(
-        "INSERT INTO conversation_entity (id, conversation_id, user_id, entity_type, entity_id, entity_name, name_folded,
+        "INSERT INTO conversation_entity (id, conversation_id, user_id, entity_type, entity_id, entity_name, \
+            name_folded,
              first_mentioned_at, last_mentioned_at, mention_count, metadata)
-         SELECT $1, id, user_id, $3, $4, $5, $6, $7, $7, 1, $8 FROM conversation WHERE id = $2 AND user_id = $9 AND status = 'active' FOR SHARE
+         SELECT $1, id, user_id, $3, $4, $5, $6, $7, $7, 1, $8 FROM conversation WHERE id = $2 AND user_id = \
+         $9 AND status = 'active' FOR SHARE
          ON CONFLICT (conversation_id, entity_type, entity_id) DO UPDATE SET
              entity_name = coalesce(excluded.entity_name, conversation_entity.entity_name),
-             name_folded = CASE WHEN excluded.entity_name IS NULL THEN conversation_entity.name_folded ELSE excluded.name_folded END,
+             name_folded = CASE WHEN excluded.entity_name IS NULL THEN conversation_entity.name_folded ELSE \
+             excluded.name_folded END,
              last_mentioned_at = greatest(conversation_entity.last_mentioned_at, excluded.last_mentioned_at),
              mention_count = conversation_entity.mention_count + 1,
-             metadata = CASE WHEN excluded.metadata = '{}' THEN conversation_entity.metadata ELSE excluded.metadata END",
+             metadata = CASE WHEN excluded.metadata = '{}' THEN conversation_entity.metadata ELSE \
+             excluded.metadata END",
     )
     .bind(mention.id.0)
     .bind(mention.conversation_id.0)
@@ -276,8 +286,13 @@ pub(super) async fn entities(
     macro_rules! select {
         ($condition:literal, $order:literal) => {
             concat!(
-                "SELECT id, conversation_id, entity_type, entity_id, entity_name, first_mentioned_at, last_mentioned_at, mention_count, metadata
-                 FROM conversation_entity WHERE conversation_id = $1 AND ", $condition, " ORDER BY ", $order, ", id LIMIT $3"
+                "SELECT id, conversation_id, entity_type, entity_id, entity_name, first_mentioned_at, \
+                    last_mentioned_at, mention_count, metadata
+                 FROM conversation_entity WHERE conversation_id = $1 AND ",
+                $condition,
+                " ORDER BY ",
+                $order,
+                ", id LIMIT $3"
             )
         };
     }

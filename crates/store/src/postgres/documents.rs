@@ -1,4 +1,5 @@
-//! What is written and read as a whole: tasks, requests, plans, checkpoints, sessions, artifacts.
+//! Entities that are written and read as whole documents: tasks, requests, plans, checkpoints,
+//! sessions, artifacts.
 
 use super::changes::touched;
 use super::connection::Tx;
@@ -20,7 +21,7 @@ struct Document<'a> {
     body: String,
 }
 
-/// Writes a document of a task; `column` is the one that its table has beside the shared ones.
+/// Writes a document of a task; `column` is the additional column of its table.
 async fn put<'q, C>(tx: &mut Tx, sql: &'static str, document: Document<'q>, column: C) -> Result<()>
 where
     C: 'q + sqlx::Encode<'q, sqlx::Postgres> + sqlx::Type<sqlx::Postgres>,
@@ -77,8 +78,10 @@ pub(super) async fn put_request(tx: &mut Tx, owner: &UserId, request: &Valid<Ana
 }
 
 pub(super) async fn put_plan(tx: &mut Tx, owner: &UserId, plan: &Valid<Plan>) -> Result<()> {
-    let sql = "INSERT INTO plan (id, task_id, user_id, status, created_at, body) VALUES ($1, $2, $3, $4, $5, $6)
-               ON CONFLICT (id) DO UPDATE SET status = excluded.status, body = excluded.body WHERE plan.user_id = excluded.user_id";
+    let sql =
+        "INSERT INTO plan (id, task_id, user_id, status, created_at, body) VALUES ($1, $2, $3, $4, $5, $6)
+               ON CONFLICT (id) DO UPDATE SET status = excluded.status, body = excluded.body WHERE \
+               plan.user_id = excluded.user_id";
     let document = Document {
         id: plan.plan_id.0,
         task: plan.request_id.0,
@@ -94,7 +97,8 @@ pub(super) async fn put_checkpoint(
     owner: &UserId,
     checkpoint: &Valid<Checkpoint>,
 ) -> Result<()> {
-    let sql = "INSERT INTO checkpoint (id, task_id, user_id, sequence, created_at, body) VALUES ($1, $2, $3, $4, $5, $6)
+    let sql = "INSERT INTO checkpoint (id, task_id, user_id, sequence, created_at, body) VALUES ($1, $2, $3, \
+        $4, $5, $6)
                ON CONFLICT (id) DO UPDATE SET body = excluded.body WHERE checkpoint.user_id = excluded.user_id";
     let document = Document {
         id: checkpoint.checkpoint_id.0,
@@ -107,7 +111,8 @@ pub(super) async fn put_checkpoint(
 }
 
 pub(super) async fn put_session(tx: &mut Tx, owner: &UserId, session: &Valid<SubAgentSession>) -> Result<()> {
-    let sql = "INSERT INTO sub_agent_session (id, task_id, user_id, status, created_at, body) VALUES ($1, $2, $3, $4, $5, $6)
+    let sql = "INSERT INTO sub_agent_session (id, task_id, user_id, status, created_at, body) VALUES ($1, \
+        $2, $3, $4, $5, $6)
                ON CONFLICT (id) DO UPDATE SET status = excluded.status, body = excluded.body
                WHERE sub_agent_session.user_id = excluded.user_id";
     let document = Document {
@@ -121,7 +126,8 @@ pub(super) async fn put_session(tx: &mut Tx, owner: &UserId, session: &Valid<Sub
 }
 
 pub(super) async fn put_artifact(tx: &mut Tx, owner: &UserId, artifact: &Valid<Artifact>) -> Result<()> {
-    let sql = "INSERT INTO artifact (id, task_id, user_id, content_ref, created_at, body) VALUES ($1, $2, $3, $4, $5, $6)";
+    let sql = "INSERT INTO artifact (id, task_id, user_id, content_ref, created_at, body) VALUES ($1, $2, \
+        $3, $4, $5, $6)";
     let document = Document {
         id: artifact.artifact_id.0,
         task: artifact.request_id.0,
@@ -132,7 +138,7 @@ pub(super) async fn put_artifact(tx: &mut Tx, owner: &UserId, artifact: &Valid<A
     put(tx, sql, document, artifact.content_ref.clone()).await
 }
 
-/// The document a statement finds by id.
+/// Finds a document by id.
 pub(super) async fn one<T: Check + DeserializeOwned>(
     tx: &mut Tx,
     sql: &'static str,
@@ -142,7 +148,7 @@ pub(super) async fn one<T: Check + DeserializeOwned>(
     body.map(|body| from_json(&body)).transpose()
 }
 
-/// The documents a statement finds by task.
+/// Finds documents by task.
 pub(super) async fn all<T: Check + DeserializeOwned>(
     tx: &mut Tx,
     sql: &'static str,
@@ -154,7 +160,8 @@ pub(super) async fn all<T: Check + DeserializeOwned>(
 
 pub(super) async fn tasks(tx: &mut Tx, filter: &TaskFilter, page: Page) -> Result<Vec<Valid<Task>>> {
     let bodies: Vec<String> = sqlx::query_scalar(
-        "SELECT body FROM task WHERE ($1::text IS NULL OR status = $1) ORDER BY created_at DESC, id LIMIT $2 OFFSET $3",
+        "SELECT body FROM task WHERE ($1::text IS NULL OR status = $1) ORDER BY created_at DESC, id LIMIT $2 \
+            OFFSET $3",
     )
     .bind(filter.status.as_ref().map(word).transpose()?)
     .bind(i64::from(page.limit))
@@ -164,7 +171,7 @@ pub(super) async fn tasks(tx: &mut Tx, filter: &TaskFilter, page: Page) -> Resul
     bodies.iter().map(|body| from_json(body)).collect()
 }
 
-/// The tasks that ended before a moment.
+/// The tasks that ended before a time.
 pub(super) async fn ended(tx: &mut Tx, before: Timestamp) -> Result<Vec<Valid<Task>>> {
     let bodies: Vec<String> =
         sqlx::query_scalar("SELECT body FROM task WHERE ended_at < $1 ORDER BY ended_at, id")

@@ -1,13 +1,12 @@
-//! The whole database as one file, and back into an empty one.
+//! Dumps the whole database to one file, and restores it into an empty database.
 //!
 //! Invariants
-//! - What is written is what one moment saw, whoever works beside it: one transaction reads
-//!   everything.
-//! - What is read back is all or nothing, at the version of the schema that it was written with;
-//!   opening it brings it up to date.
+//! - The dump is a consistent snapshot: one transaction reads everything.
+//! - A restore is all or nothing, at the schema version of the dump; opening the database then
+//!   migrates it.
 //!
-//! The file is a row of frames: a letter, a length, and so many bytes. Tables are in PostgreSQL's
-//! own text form.
+//! The file is a sequence of frames: a letter, a length, and that many bytes. Tables are in
+//! PostgreSQL's text format.
 
 use super::connection::Database;
 use crate::error::{Error, Result};
@@ -22,9 +21,9 @@ use std::path::Path;
 use tokio::fs::File;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, BufReader, BufWriter};
 
-/// What the file begins with.
+/// The header of the file.
 const KIND: &str = "steward postgres 1";
-/// The longest frame: PostgreSQL sends a row at a time, and a row is far below this.
+/// Maximum length of a frame: PostgreSQL sends one row at a time, and rows are far smaller.
 const LONGEST: u32 = 1024 * 1024 * 1024;
 
 #[derive(Serialize, Deserialize)]
@@ -55,13 +54,14 @@ fn file_error(path: &Path, error: &io::Error) -> Error {
     }
 }
 
-/// The tables, those that others refer to first.
+/// The tables, in order of their foreign keys.
 async fn tables(connection: &mut PgConnection) -> Result<Vec<Table>> {
     let rows = sqlx::query(
         "SELECT c.relname::text, array_agg(a.attname::text ORDER BY a.attnum),
                 (SELECT coalesce(array_agg(f.confrelid::regclass::text), '{}') FROM pg_constraint f
                  WHERE f.conrelid = c.oid AND f.contype = 'f' AND f.confrelid <> c.oid)
-         FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = ''
+         FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped \
+         AND a.attgenerated = ''
          WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind = 'r' AND c.relname <> 'schema_version'
          GROUP BY c.oid, c.relname ORDER BY c.relname",
     )
@@ -110,11 +110,12 @@ pub(super) async fn write(db: &Database, path: &Path) -> Result<()> {
             frame(&mut file, b'D', &bytes).await.map_err(wrong)?;
         }
     }
-    // Numbers that were given belong to the owner, and may be ahead of this moment: then some are
-    // left out.
+    // Sequences belong to the owner and may be ahead of the snapshot: then some numbers are
+    // skipped.
     sqlx::raw_sql("SET LOCAL ROLE NONE").execute(&mut *tx).await?;
     let sequences = sqlx::query(
-        "SELECT sequencename::text, last_value FROM pg_sequences WHERE schemaname = current_schema() AND last_value IS NOT NULL",
+        "SELECT sequencename::text, last_value FROM pg_sequences WHERE schemaname = current_schema() AND \
+            last_value IS NOT NULL",
     );
     for row in sequences.fetch_all(&mut *tx).await? {
         let sequence = Sequence { name: row.try_get(0)?, value: row.try_get(1)? };
@@ -142,7 +143,7 @@ async fn next(file: &mut BufReader<File>) -> io::Result<(u8, Vec<u8>)> {
     if length > LONGEST {
         return Err(io::Error::new(io::ErrorKind::InvalidData, "a part is longer than it can be"));
     }
-    // What a damaged file claims is not reserved before it is there.
+    // The length in a damaged file is not trusted: no memory is reserved for it in advance.
     let mut bytes = Vec::new();
     let read = (&mut *file).take(u64::from(length)).read_to_end(&mut bytes).await?;
     if read < length as usize {
@@ -151,7 +152,7 @@ async fn next(file: &mut BufReader<File>) -> io::Result<(u8, Vec<u8>)> {
     Ok((kind, bytes))
 }
 
-/// Fills the empty database at an address from such a file.
+/// Restores such a file into the empty database at an address.
 pub(super) async fn read(address: &str, path: &Path) -> Result<()> {
     let wrong = |error: io::Error| file_error(path, &error);
     let damaged = |what: &str| Error::Corrupt {
@@ -174,10 +175,11 @@ pub(super) async fn read(address: &str, path: &Path) -> Result<()> {
     empty(&db, about.schema).await?;
     let mut tx = db.begin_as_owner().await?;
     let known = tables(&mut tx).await?;
-    // Policies do not let rows be copied in, not even by the owner; they hold again before anybody
-    // can look.
+    // Row-level security prevents copying rows in, even for the owner. It is forced again before
+    // the transaction commits.
     let forced: Vec<String> = sqlx::query_scalar(
-        "SELECT relname::text FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relforcerowsecurity",
+        "SELECT relname::text FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND \
+            relforcerowsecurity",
     )
     .fetch_all(&mut *tx)
     .await?;
@@ -222,12 +224,13 @@ pub(super) async fn read(address: &str, path: &Path) -> Result<()> {
     Ok(tx.commit().await?)
 }
 
-/// Nothing is written over what is there.
+/// Refuses a database that is not empty.
 async fn empty(db: &Database, schema: i64) -> Result<()> {
     let found = db.schema_version().await?;
     let mut tx = db.begin(&Scope::System).await?;
     let used: bool = sqlx::query_scalar(
-        "SELECT EXISTS (SELECT FROM conversation) OR EXISTS (SELECT FROM task) OR EXISTS (SELECT FROM journal_entry) OR EXISTS (SELECT FROM log_head)",
+        "SELECT EXISTS (SELECT FROM conversation) OR EXISTS (SELECT FROM task) OR EXISTS (SELECT FROM \
+            journal_entry) OR EXISTS (SELECT FROM log_head)",
     )
     .fetch_one(&mut *tx)
     .await?;

@@ -1,4 +1,4 @@
-//! Runs of agents and calls of tools.
+//! Agent runs and tool calls.
 
 use super::connection::Tx;
 use super::conversations::{self, structure, time};
@@ -23,7 +23,8 @@ pub(super) async fn put(tx: &mut Tx, owner: &UserId, execution: &Valid<AgentExec
         known.ok_or(Error::NotFound { what: "conversation", id: id.to_string() })?;
     }
     sqlx::query(
-        "INSERT INTO agent_execution (id, conversation_id, user_id, agent_type, input_data, output_data, execution_start, execution_end,
+        "INSERT INTO agent_execution (id, conversation_id, user_id, agent_type, input_data, output_data, \
+            execution_start, execution_end,
              duration_ms, status, error_details, reasoning_trace, confidence_scores, tools_invoked)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)",
     )
@@ -49,7 +50,8 @@ pub(super) async fn put(tx: &mut Tx, owner: &UserId, execution: &Valid<AgentExec
 macro_rules! select_execution {
     ($rest:literal) => {
         concat!(
-            "SELECT id, conversation_id, user_id, agent_type, input_data, output_data, execution_start, execution_end, duration_ms, status,
+            "SELECT id, conversation_id, user_id, agent_type, input_data, output_data, execution_start, \
+                execution_end, duration_ms, status,
                  error_details, reasoning_trace, confidence_scores, tools_invoked
              FROM agent_execution WHERE ",
             $rest
@@ -89,7 +91,8 @@ pub(super) async fn list(
 ) -> Result<Vec<Valid<AgentExecution>>> {
     sqlx::query(select_execution!(
         "($1::uuid IS NULL OR conversation_id = $1) AND ($2::text IS NULL OR agent_type = $2)
-         AND ($3::timestamptz IS NULL OR execution_start >= $3) ORDER BY execution_start DESC, id LIMIT $4 OFFSET $5"
+         AND ($3::timestamptz IS NULL OR execution_start >= $3) ORDER BY execution_start DESC, id LIMIT $4 \
+         OFFSET $5"
     ))
     .bind(filter.conversation.map(|id| id.0))
     .bind(filter.agent.map(|agent| agent.name()))
@@ -116,7 +119,8 @@ pub(super) async fn put_invocation(
         known.ok_or(Error::NotFound { what: "execution", id: id.to_string() })?;
     }
     sqlx::query(
-        "INSERT INTO tool_invocation (id, user_id, agent_execution_id, tool_definition_id, input_parameters, output_result,
+        "INSERT INTO tool_invocation (id, user_id, agent_execution_id, tool_definition_id, input_parameters, \
+            output_result,
              invocation_start, invocation_end, duration_ms, status, error_details, retry_count)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
     )
@@ -161,9 +165,11 @@ pub(super) async fn invocations(
     page: Page,
 ) -> Result<Vec<Valid<ToolInvocation>>> {
     sqlx::query(
-        "SELECT id, user_id, agent_execution_id, tool_definition_id, input_parameters, output_result, invocation_start, invocation_end,
+        "SELECT id, user_id, agent_execution_id, tool_definition_id, input_parameters, output_result, \
+            invocation_start, invocation_end,
              duration_ms, status, error_details, retry_count
-         FROM tool_invocation WHERE ($1::uuid IS NULL OR agent_execution_id = $1) AND ($2::uuid IS NULL OR tool_definition_id = $2)
+         FROM tool_invocation WHERE ($1::uuid IS NULL OR agent_execution_id = $1) AND ($2::uuid IS NULL OR \
+         tool_definition_id = $2)
          AND ($3::text IS NULL OR status = $3) AND ($4::timestamptz IS NULL OR invocation_start >= $4)
          ORDER BY invocation_start, id LIMIT $5 OFFSET $6",
     )

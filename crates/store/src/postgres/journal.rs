@@ -1,5 +1,5 @@
-//! The journal's tables. Entries are appended to their chain at once and taken into the Merkle log
-//! soon after, by whichever replica holds the log's lock: so that appends of different tasks never
+//! The tables of the journal. Entries are appended to their chain at once. The replica that holds
+//! the log's lock adds them to the Merkle log soon after, so that appends of different tasks never
 //! wait for each other.
 
 use super::connection::{Database, Tx};
@@ -21,10 +21,10 @@ use steward_journal::{ChainTip, Hash, Prepared, Sealed, seal};
 use tokio::sync::Notify;
 use uuid::Uuid;
 
-/// Held while entries are taken into the log.
+/// Advisory lock, held while entries are added to the log.
 const LOG_LOCK: i64 = 0x7374_6577_6172_6402;
 
-/// Entries taken in at once.
+/// Entries added at once.
 const BATCH: i64 = 10_000;
 
 fn hash(bytes: &[u8]) -> Result<Hash> {
@@ -35,7 +35,7 @@ pub(super) async fn check_key(db: &Database, signer: &NoteSigner) -> Result<()> 
     stored_edge(&mut db.begin(&Scope::System).await?, signer).await.map(drop)
 }
 
-/// Seals drafts onto a chain and writes them. The chain's row is locked, so that one chain has one
+/// Seals drafts onto a chain and writes them. The chain's row is locked, so that a chain has one
 /// writer at a time.
 pub(super) async fn append(
     tx: &mut Tx,
@@ -80,7 +80,7 @@ pub(super) async fn append(
     Ok(sealed)
 }
 
-/// The end of a chain that belongs to the owner, locked; a new chain begins empty.
+/// The end of a chain of this owner, locked; a new chain is empty.
 async fn lock_chain(tx: &mut Tx, owner: &UserId, chain: ChainId) -> Result<ChainTip> {
     const SELECT: &str =
         "SELECT request_id, entries, hash, digest, user_id FROM chain WHERE request_id = $1 FOR UPDATE";
@@ -94,7 +94,7 @@ async fn lock_chain(tx: &mut Tx, owner: &UserId, chain: ChainId) -> Result<Chain
             .await?;
         found = sqlx::query(SELECT).bind(chain.0).fetch_optional(&mut **tx).await?;
     }
-    // A chain that cannot be seen after that is somebody else's.
+    // A chain that is not visible at this point belongs to another user.
     let row = found.ok_or(Error::OtherOwner)?;
     if row.try_get::<&str, _>(4)? == owner.as_str() { row_tip(&row) } else { Err(Error::OtherOwner) }
 }
@@ -103,10 +103,13 @@ async fn insert_entries(tx: &mut Tx, owner: &UserId, entries: &[Sealed]) -> Resu
     let column =
         |of: fn(&Sealed) -> Hash| entries.iter().map(|entry| of(entry).0.to_vec()).collect::<Vec<_>>();
     sqlx::query(
-        "INSERT INTO journal_entry (request_id, sequence_number, entry_id, user_id, timestamp, event_type, event_data, actor,
+        "INSERT INTO journal_entry (request_id, sequence_number, entry_id, user_id, timestamp, event_type, \
+            event_data, actor,
              parent_hash, hash, parent_digest, digest, on_behalf)
-         SELECT r, s, e, $12, t, y, d, a, ph, h, pd, dg, ob FROM unnest($1::uuid[], $2::bigint[], $3::uuid[], $4::timestamptz[], $5::text[],
-             $6::text[], $7::text[], $8::bytea[], $9::bytea[], $10::bytea[], $11::bytea[], $13::text[]) AS x (r, s, e, t, y, d, a, ph, h, pd, dg, ob)",
+         SELECT r, s, e, $12, t, y, d, a, ph, h, pd, dg, ob FROM unnest($1::uuid[], $2::bigint[], \
+         $3::uuid[], $4::timestamptz[], $5::text[],
+             $6::text[], $7::text[], $8::bytea[], $9::bytea[], $10::bytea[], $11::bytea[], $13::text[]) AS x \
+             (r, s, e, t, y, d, a, ph, h, pd, dg, ob)",
     )
     .bind(entries.iter().map(|entry| entry.chain.0).collect::<Vec<Uuid>>())
     .bind(entries.iter().map(|entry| int(entry.sequence)).collect::<Vec<i64>>())
@@ -126,18 +129,16 @@ async fn insert_entries(tx: &mut Tx, owner: &UserId, entries: &[Sealed]) -> Resu
     Ok(())
 }
 
-/// Takes entries into the log whenever some were committed, and now and then for those of replicas
-/// that died.
+/// Adds entries to the log after each commit, and periodically for entries of replicas that died.
 pub(super) async fn integrate_forever(db: Database, options: StoreOptions, committed: Arc<Notify>) {
     loop {
         let _woken_or_due = tokio::time::timeout(Duration::from_secs(5), committed.notified()).await;
-        // A failure here loses nothing: the entries stay where they are until the next round or the
-        // next `head`.
+        // A failure loses nothing: the entries wait for the next round or the next `head`.
         let _tried = integrate(&db, &options).await;
     }
 }
 
-/// Gives every waiting entry its place in the log and signs the new head, all in one transaction.
+/// Gives every waiting entry its index in the log and signs the new head, in one transaction.
 pub(super) async fn integrate(db: &Database, options: &StoreOptions) -> Result<()> {
     loop {
         let mut tx = db.begin(&Scope::System).await?;
@@ -157,11 +158,14 @@ pub(super) async fn integrate(db: &Database, options: &StoreOptions) -> Result<(
             places.push(int(edge.size()));
             edge.push(hash(row.try_get(1)?)?);
         }
-        sqlx::query("UPDATE journal_entry e SET log_index = x.place FROM unnest($1::bigint[], $2::bigint[]) AS x (id, place) WHERE e.id = x.id")
-            .bind(&ids)
-            .bind(&places)
-            .execute(&mut *tx)
-            .await?;
+        sqlx::query(
+            "UPDATE journal_entry e SET log_index = x.place FROM unnest($1::bigint[], $2::bigint[]) \
+            AS x (id, place) WHERE e.id = x.id",
+        )
+        .bind(&ids)
+        .bind(&places)
+        .execute(&mut *tx)
+        .await?;
         write_head(&mut tx, options, &edge).await?;
         tx.commit().await?;
         if (waiting.len() as i64) < BATCH {
@@ -170,7 +174,7 @@ pub(super) async fn integrate(db: &Database, options: &StoreOptions) -> Result<(
     }
 }
 
-/// The edge of the log, which must be one that our key may continue.
+/// The edge of the log, if our key signed it.
 async fn stored_edge(tx: &mut Tx, signer: &NoteSigner) -> Result<Edge> {
     let Some(row) = sqlx::query("SELECT size, peaks, vkey FROM log_head").fetch_optional(&mut **tx).await?
     else {
@@ -190,7 +194,8 @@ async fn write_head(tx: &mut Tx, options: &StoreOptions, edge: &Edge) -> Result<
         Checkpoint { origin: options.signer.origin().to_owned(), size: edge.size(), root: edge.root() };
     sqlx::query(
         "INSERT INTO log_head (id, size, root, peaks, note, vkey) VALUES (1, $1, $2, $3, $4, $5)
-         ON CONFLICT (id) DO UPDATE SET size = excluded.size, root = excluded.root, peaks = excluded.peaks, note = excluded.note",
+         ON CONFLICT (id) DO UPDATE SET size = excluded.size, root = excluded.root, peaks = excluded.peaks, \
+         note = excluded.note",
     )
     .bind(int(checkpoint.size))
     .bind(&checkpoint.root.0[..])
@@ -220,14 +225,17 @@ pub(super) async fn tip(tx: &mut Tx, chain: ChainId) -> Result<Option<ChainTip>>
 }
 
 pub(super) async fn chains(tx: &mut Tx, after: Option<ChainId>, limit: u32) -> Result<Vec<ChainTip>> {
-    sqlx::query("SELECT request_id, entries, hash, digest FROM chain WHERE $1::uuid IS NULL OR request_id > $1 ORDER BY request_id LIMIT $2")
-        .bind(after.map(|chain| chain.0))
-        .bind(i64::from(limit))
-        .fetch_all(&mut **tx)
-        .await?
-        .iter()
-        .map(row_tip)
-        .collect()
+    sqlx::query(
+        "SELECT request_id, entries, hash, digest FROM chain WHERE $1::uuid IS NULL OR request_id > \
+        $1 ORDER BY request_id LIMIT $2",
+    )
+    .bind(after.map(|chain| chain.0))
+    .bind(i64::from(limit))
+    .fetch_all(&mut **tx)
+    .await?
+    .iter()
+    .map(row_tip)
+    .collect()
 }
 
 fn row_entry(row: &PgRow) -> Result<LogEntry> {
@@ -256,9 +264,11 @@ fn row_entry(row: &PgRow) -> Result<LogEntry> {
 
 pub(super) async fn entries(tx: &mut Tx, chain: ChainId, after: u64, limit: u32) -> Result<Vec<LogEntry>> {
     sqlx::query(
-        "SELECT log_index, request_id, sequence_number, entry_id, timestamp, event_type, event_data, actor, parent_hash, hash,
+        "SELECT log_index, request_id, sequence_number, entry_id, timestamp, event_type, event_data, actor, \
+            parent_hash, hash,
              parent_digest, digest, on_behalf,
-             concat_ws('/', user_id, nullif((SELECT c.user_id FROM chain c WHERE c.request_id = journal_entry.request_id), user_id))
+             concat_ws('/', user_id, nullif((SELECT c.user_id FROM chain c WHERE c.request_id = \
+             journal_entry.request_id), user_id))
          FROM journal_entry WHERE request_id = $1 AND sequence_number > $2 ORDER BY sequence_number LIMIT $3",
     )
     .bind(chain.0)
@@ -273,9 +283,11 @@ pub(super) async fn entries(tx: &mut Tx, chain: ChainId, after: u64, limit: u32)
 
 pub(super) async fn log(tx: &mut Tx, from: u64, limit: u32) -> Result<Vec<LogEntry>> {
     sqlx::query(
-        "SELECT log_index, request_id, sequence_number, entry_id, timestamp, event_type, event_data, actor, parent_hash, hash,
+        "SELECT log_index, request_id, sequence_number, entry_id, timestamp, event_type, event_data, actor, \
+            parent_hash, hash,
              parent_digest, digest, on_behalf,
-             concat_ws('/', user_id, nullif((SELECT c.user_id FROM chain c WHERE c.request_id = journal_entry.request_id), user_id))
+             concat_ws('/', user_id, nullif((SELECT c.user_id FROM chain c WHERE c.request_id = \
+             journal_entry.request_id), user_id))
          FROM journal_entry WHERE log_index >= $1 ORDER BY log_index LIMIT $2",
     )
     .bind(int(from))
@@ -288,10 +300,13 @@ pub(super) async fn log(tx: &mut Tx, from: u64, limit: u32) -> Result<Vec<LogEnt
 }
 
 pub(super) async fn payloads(tx: &mut Tx, chain: ChainId) -> Result<Vec<RawPayload>> {
-    let rows = sqlx::query("SELECT payload_id, request_id, sha256, salt, body, erased_at FROM payload WHERE request_id = $1 ORDER BY payload_id")
-        .bind(chain.0)
-        .fetch_all(&mut **tx)
-        .await?;
+    let rows = sqlx::query(
+        "SELECT payload_id, request_id, sha256, salt, body, erased_at FROM payload WHERE \
+        request_id = $1 ORDER BY payload_id",
+    )
+    .bind(chain.0)
+    .fetch_all(&mut **tx)
+    .await?;
     rows.iter()
         .map(|row| {
             Ok(RawPayload {
@@ -311,7 +326,8 @@ pub(super) async fn payloads(tx: &mut Tx, chain: ChainId) -> Result<Vec<RawPaylo
 
 pub(super) async fn erase(tx: &mut Tx, owner: &UserId, id: PayloadId, at: Timestamp) -> Result<()> {
     let erased = sqlx::query(
-        "UPDATE payload SET salt = NULL, body = NULL, erased_at = $2 WHERE payload_id = $1 AND erased_at IS NULL AND user_id = $3",
+        "UPDATE payload SET salt = NULL, body = NULL, erased_at = $2 WHERE payload_id = $1 AND erased_at IS \
+            NULL AND user_id = $3",
     )
     .bind(id.0)
     .bind(at.to_chrono())
@@ -326,11 +342,14 @@ pub(super) async fn erase(tx: &mut Tx, owner: &UserId, id: PayloadId, at: Timest
 }
 
 pub(super) async fn erase_chain(tx: &mut Tx, chain: Uuid, at: Timestamp) -> Result<u64> {
-    let erased = sqlx::query("UPDATE payload SET salt = NULL, body = NULL, erased_at = $2 WHERE request_id = $1 AND erased_at IS NULL")
-        .bind(chain)
-        .bind(at.to_chrono())
-        .execute(&mut **tx)
-        .await?;
+    let erased = sqlx::query(
+        "UPDATE payload SET salt = NULL, body = NULL, erased_at = $2 WHERE request_id = \
+        $1 AND erased_at IS NULL",
+    )
+    .bind(chain)
+    .bind(at.to_chrono())
+    .execute(&mut **tx)
+    .await?;
     Ok(erased.rows_affected())
 }
 

@@ -1,5 +1,5 @@
-//! PostgreSQL: for more than one process or machine. Same behaviour as SQLite, kept by the same
-//! conformance suite.
+//! PostgreSQL: for more than one process or machine. The conformance suite checks that it behaves
+//! like SQLite.
 
 mod analytics;
 mod approvals;
@@ -18,7 +18,7 @@ mod saved;
 mod tools;
 
 use crate::audit::RawPayload;
-use crate::change::{Commit, Committed};
+use crate::change::{Commit, Committed, GateDecision};
 use crate::error::Result;
 use crate::interface::{Store, StoreOptions};
 use crate::query::{
@@ -38,28 +38,28 @@ use steward_domain::{
     AgentExecution, AnalysisRequest, Artifact, ChainId, Checkpoint, Conversation, ConversationEntity,
     ConversationId, DomainName, ExecutionId, Label, Message, ModelUsage, Plan, Recipe, RecipeId,
     RetentionPolicy, SavedItem, SavedKind, ScheduleId, ScheduleTick, SemanticVersion, Sha256Hex,
-    SubAgentSession, Task, TaskId, Timestamp, ToolDefinition, ToolInvocation, ToolName, Valid,
+    SubAgentSession, Task, TaskId, Timestamp, ToolDefinition, ToolInvocation, ToolName, UserId, Valid,
 };
 use steward_journal::ChainTip;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use uuid::Uuid;
 
-/// A store in a PostgreSQL database. Replicas that share it share its log and its key.
+/// A store in a PostgreSQL database. Replicas that use the same database share its log and its key.
 pub struct PostgresStore {
     db: Database,
     options: StoreOptions,
     committed: Arc<Notify>,
     wake: Arc<Wake>,
     listening: Once,
-    /// What takes committed entries into the log, and what listens for work. Dropping the set ends
-    /// them.
+    /// Background tasks: adding committed entries to the log, and listening for work. They end when
+    /// this set is dropped.
     background: Mutex<JoinSet<()>>,
 }
 
 impl PostgresStore {
-    /// Connects and brings the schema up to date. The role in the address owns the tables; the work
-    /// itself runs under the two roles that the first migration makes.
+    /// Connects and migrates the schema. The role in the address owns the tables; all work runs
+    /// under the two roles that the first migration creates.
     pub async fn open(address: &str, options: StoreOptions) -> Result<Self> {
         let db = Database::connect(address, i64::MAX).await?;
         journal::check_key(&db, &options.signer).await?;
@@ -70,18 +70,18 @@ impl PostgresStore {
         Ok(Self { db, options, committed, wake, listening: Once::new(), background })
     }
 
-    /// Makes the schema at an older version, for the test that opens it with this one.
+    /// Creates the schema at an older version, for the migration test.
     #[doc(hidden)]
     pub async fn create_at_version(address: &str, version: i64) -> Result<()> {
         Database::connect(address, version).await.map(drop)
     }
 
-    /// Fills an empty database with what [`Store::snapshot`] wrote.
+    /// Restores a file written by [`Store::snapshot`] into an empty database.
     pub async fn restore(address: &str, from: &Path) -> Result<()> {
         dump::read(address, from).await
     }
 
-    /// The tables with a user's data that lack forced row-level security; none, if all is well.
+    /// Tables with user data that lack forced row-level security; should be empty.
     pub async fn unprotected_tables(&self) -> Result<Vec<String>> {
         self.db.unprotected_tables().await
     }
@@ -90,7 +90,7 @@ impl PostgresStore {
 /// For tests.
 #[cfg(feature = "conformance")]
 impl PostgresStore {
-    /// How the server finds out whose task is claimed next, as its own report in JSON.
+    /// The query plan, as JSON, of finding the user whose task is claimed next.
     pub async fn explain_claim_for_test(&self, now: Timestamp, limit: u32) -> Result<serde_json::Value> {
         queue::explain(&self.db, now, limit).await
     }
@@ -254,6 +254,9 @@ impl Store for PostgresStore {
         saved::open_ticks(&mut self.db.begin(&Scope::System).await?, limit).await
     }
 
+    async fn decisions(&self, scope: &Scope, page: Page) -> Result<Vec<(UserId, GateDecision)>> {
+        approvals::list(&mut self.db.begin(scope).await?, page).await
+    }
     async fn chain(&self, scope: &Scope, chain: ChainId) -> Result<Option<ChainTip>> {
         journal::tip(&mut self.db.begin(scope).await?, chain).await
     }
@@ -302,7 +305,7 @@ impl Store for PostgresStore {
     async fn queue_depth(&self, now: Timestamp) -> Result<Depth> {
         queue::depth(&mut self.db.begin(&Scope::System).await?, now).await
     }
-    /// The first wait begins to listen; a process that never waits needs no connection for it.
+    /// Listening starts with the first wait; a process that never waits needs no connection for it.
     async fn wait_for_work(&self, at_most: Duration) -> Result<()> {
         self.listening.call_once(|| {
             if let Ok(mut background) = self.background.lock() {

@@ -1,4 +1,4 @@
-//! What models used, by day, person and model.
+//! Model usage by day, user and model.
 
 use super::connection::Tx;
 use crate::error::Result;

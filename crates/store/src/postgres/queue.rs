@@ -1,9 +1,9 @@
 //! The work queue, shared by any number of processes.
 //!
-//! Claimers of the same user's tasks take turns, by an advisory lock for each user: so nobody holds
-//! more of one user's than is allowed, and claimers of different users never wait for each other.
-//! Rows are taken with SKIP LOCKED: a task whose holder is writing this very moment is left for the
-//! next claim.
+//! Workers that claim tasks of the same user are serialised by an advisory lock per user. This
+//! enforces the limit per user, and workers that claim tasks of different users never wait for each
+//! other. Rows are taken with SKIP LOCKED: a task whose holder is writing at that moment is left
+//! for the next claim.
 
 use super::connection::{Database, Tx};
 use crate::error::{Error, Result};
@@ -15,26 +15,27 @@ use std::sync::Arc;
 use std::time::Duration;
 use steward_domain::{Label, TaskId, Timestamp, UserId};
 
-/// The first half of the advisory locks of claimers; the second is the user's hash.
+/// The first half of the advisory lock key; the second is the hash of the user.
 const CLAIM_LOCK: i32 = 0x7374_6577;
 
-/// Where workers hear of work. The name is also in the statements below.
+/// The channel that notifies workers. The name is also in the statements below.
 const CHANNEL: &str = "steward_work";
 
-/// How often a claim looks again when others were quicker.
+/// How often a claim is retried when other workers took its tasks.
 const TRIES: u32 = 3;
 
-/// How long to wait before listening again after the server refused.
+/// How long to wait before listening again after an error.
 const AGAIN: Duration = Duration::from_secs(1);
 
-/// The users whose tasks come next at $1, each with whether we may claim of them now. Users and
-/// their first tasks are found by walking the index, so the work grows with the users, not with the
-/// tasks that wait. $2 tasks come of at most as many users, those with the fewest in hand first;
-/// who has $3 in hand has enough.
+/// The users whose tasks come next at $1, each with whether their lock is free. Users and their
+/// first tasks are found by walking the index, so the cost grows with the users, not with the
+/// waiting tasks. $2 is the maximum number of tasks, and so of users; users with the fewest tasks
+/// in progress come first; users with $3 in progress are skipped.
 macro_rules! turns {
     () => {
         "WITH RECURSIVE person AS (
-             (SELECT user_id, place FROM task_queue WHERE ready_at <= $1 AND coalesce(lease_until, $1) <= $1 ORDER BY user_id, place LIMIT 1)
+             (SELECT user_id, place FROM task_queue WHERE ready_at <= $1 AND coalesce(lease_until, $1) <= $1 \
+             ORDER BY user_id, place LIMIT 1)
              UNION ALL
              SELECT next.user_id, next.place FROM person CROSS JOIN LATERAL (
                  SELECT q.user_id, q.place FROM task_queue q
@@ -43,19 +44,21 @@ macro_rules! turns {
              ) AS next
          ), soonest AS MATERIALIZED (
              SELECT person.user_id, person.place, held.n FROM person CROSS JOIN LATERAL (
-                 SELECT count(*) AS n FROM task_queue h WHERE h.user_id = person.user_id AND h.token IS NOT NULL AND h.lease_until > $1
+                 SELECT count(*) AS n FROM task_queue h WHERE h.user_id = person.user_id AND h.token IS NOT \
+                 NULL AND h.lease_until > $1
              ) AS held WHERE held.n < $3 ORDER BY held.n, person.place LIMIT $2
          ) SELECT user_id, pg_try_advisory_xact_lock($4, hashtext(user_id)) FROM soonest ORDER BY n, place"
     };
 }
 
-/// Takes the next $2 tasks of the users in $4. `turn` is how many of the user's tasks are held when
-/// this one is too. It runs after the locks were taken and so sees what was claimed under them
-/// before.
+/// Takes the next $2 tasks of the users in $4. `turn` is the number of the user's tasks in progress
+/// including this one. It runs after the locks are taken, so it sees earlier claims under those
+/// locks.
 const TAKE: &str = "WITH ranked AS MATERIALIZED (
          SELECT soon.task_id, soon.place, held.n + soon.nth AS turn
          FROM unnest($4::text[]) AS person (user_id) CROSS JOIN LATERAL (
-             SELECT count(*) AS n FROM task_queue h WHERE h.user_id = person.user_id AND h.token IS NOT NULL AND h.lease_until > $1
+             SELECT count(*) AS n FROM task_queue h WHERE h.user_id = person.user_id AND h.token IS NOT NULL \
+             AND h.lease_until > $1
          ) AS held CROSS JOIN LATERAL (
              SELECT task_id, place, row_number() OVER (ORDER BY place) AS nth FROM (
                  SELECT q.task_id, q.place FROM task_queue q
@@ -70,7 +73,7 @@ const TAKE: &str = "WITH ranked AS MATERIALIZED (
      UPDATE task_queue q SET worker = $5, token = nextval('task_queue_token'), lease_until = $6
      FROM taken WHERE q.task_id = taken.task_id RETURNING q.task_id, q.user_id, q.token, taken.turn, taken.place";
 
-/// How the server finds out whose turn it is, with the rows that each step touched.
+/// The query plan of choosing the next users, with the rows that each step touched.
 #[cfg(feature = "conformance")]
 pub(super) async fn explain(db: &Database, now: Timestamp, limit: u32) -> Result<serde_json::Value> {
     const EXPLAIN: &str = concat!("EXPLAIN (ANALYZE, FORMAT JSON) ", turns!());
@@ -83,7 +86,7 @@ pub(super) async fn explain(db: &Database, now: Timestamp, limit: u32) -> Result
         .await?)
 }
 
-/// What a worker asks for.
+/// A worker's claim.
 pub(super) struct Claim<'a> {
     pub(super) worker: &'a Label,
     pub(super) now: Timestamp,
@@ -93,7 +96,7 @@ pub(super) struct Claim<'a> {
 }
 
 impl Claim<'_> {
-    /// Tries again when others were quicker: what they left may be of other users.
+    /// Retries when other workers were faster: the remaining tasks may belong to other users.
     pub(super) async fn run(&self, db: &Database) -> Result<Vec<Lease>> {
         for _ in 0..TRIES {
             if let Some(leases) = self.attempt(db).await? {
@@ -103,7 +106,7 @@ impl Claim<'_> {
         Ok(Vec::new())
     }
 
-    /// Nothing when others took what we waited for.
+    /// `None` if other workers took the tasks it waited for.
     async fn attempt(&self, db: &Database) -> Result<Option<Vec<Lease>>> {
         let mut tx = self.begin(db).await?;
         let turns = sqlx::query(turns!())
@@ -121,8 +124,8 @@ impl Claim<'_> {
             }
         }
         if ours.is_empty() {
-            // Others are claiming of all of them. We hold no lock here, so nobody waits for us
-            // while we wait.
+            // Other workers hold the locks of all of them. We hold no lock here, so waiting cannot
+            // cause a deadlock.
             ours.push(first.try_get(0)?);
             let locked = sqlx::query("SELECT pg_advisory_xact_lock($1, hashtext($2))")
                 .bind(CLAIM_LOCK)
@@ -139,13 +142,15 @@ impl Claim<'_> {
         Ok(if leases.is_empty() { None } else { Some(leases) })
     }
 
-    /// A claimer that is paused between two statements holds up the others until the server ends
-    /// its session; one that waits for another does not wait for long.
+    /// A claim that stalls between two statements blocks others only until the server ends its
+    /// session; waits for a lock are bounded too.
     async fn begin(&self, db: &Database) -> Result<Tx> {
         let mut tx = db.begin(&Scope::System).await?;
-        sqlx::query("SELECT set_config('idle_in_transaction_session_timeout', '5s', true), set_config('lock_timeout', '2s', true)")
-            .execute(&mut *tx)
-            .await?;
+        sqlx::query(
+            "SELECT set_config('idle_in_transaction_session_timeout', '5s', true), set_config('lock_timeout', '2s', true)",
+        )
+        .execute(&mut *tx)
+        .await?;
         Ok(tx)
     }
 
@@ -214,7 +219,8 @@ pub(super) async fn release_all(db: &Database, worker: &Label, ready_at: Timesta
     let mut tx = db.begin(&Scope::System).await?;
     sqlx::query(
         "WITH freed AS (
-             UPDATE task_queue SET ready_at = $2, worker = NULL, token = NULL, lease_until = NULL WHERE worker = $1 RETURNING task_id
+             UPDATE task_queue SET ready_at = $2, worker = NULL, token = NULL, lease_until = NULL WHERE \
+             worker = $1 RETURNING task_id
          ) SELECT pg_notify('steward_work', '') FROM freed LIMIT 1",
     )
     .bind(worker.as_str())
@@ -224,7 +230,7 @@ pub(super) async fn release_all(db: &Database, worker: &Label, ready_at: Timesta
     Ok(tx.commit().await?)
 }
 
-/// Gives the task to the worker, unless another's lease runs at that time.
+/// Gives the lease to the worker, unless another worker's lease is valid at that time.
 pub(super) async fn give(
     tx: &mut Tx,
     owner: &UserId,
@@ -236,8 +242,10 @@ pub(super) async fn give(
     let token: Option<i64> = sqlx::query_scalar(
         "INSERT INTO task_queue (task_id, user_id, ready_at, worker, token, lease_until)
          SELECT id, user_id, 'epoch', $3, nextval('task_queue_token'), $4 FROM task WHERE id = $1 AND user_id = $2
-         ON CONFLICT (task_id) DO UPDATE SET worker = excluded.worker, token = excluded.token, lease_until = excluded.lease_until
-         WHERE $5::timestamptz IS NULL OR task_queue.worker IS NULL OR task_queue.worker = excluded.worker OR task_queue.lease_until <= $5
+         ON CONFLICT (task_id) DO UPDATE SET worker = excluded.worker, token = excluded.token, lease_until = \
+         excluded.lease_until
+         WHERE $5::timestamptz IS NULL OR task_queue.worker IS NULL OR task_queue.worker = excluded.worker \
+         OR task_queue.lease_until <= $5
          RETURNING token",
     )
     .bind(task.0)
@@ -258,7 +266,7 @@ pub(super) async fn give(
     Ok(Lease { task, user: owner.clone(), worker: worker.clone(), token, until })
 }
 
-/// Who holds a task.
+/// The lease on a task.
 pub(super) async fn lease(tx: &mut Tx, task: TaskId) -> Result<Option<Lease>> {
     let row = sqlx::query(
         "SELECT user_id, worker, token, lease_until FROM task_queue WHERE task_id = $1 AND token IS NOT NULL",
@@ -276,8 +284,8 @@ pub(super) async fn lease(tx: &mut Tx, task: TaskId) -> Result<Option<Lease>> {
     }))
 }
 
-/// Refuses what is written under a lease that is another's by now. The row stays locked until the
-/// commit, so that the lease cannot pass on in between.
+/// Refuses a commit whose lease has passed to another worker. The row stays locked until the
+/// commit, so that the lease cannot change in between.
 pub(super) async fn check_fence(tx: &mut Tx, fence: Fence) -> Result<()> {
     let stands = sqlx::query("SELECT FROM task_queue WHERE task_id = $1 AND token = $2 FOR UPDATE")
         .bind(fence.task.0)
@@ -290,8 +298,10 @@ pub(super) async fn check_fence(tx: &mut Tx, fence: Fence) -> Result<()> {
 pub(super) async fn enqueue(tx: &mut Tx, owner: &UserId, task: TaskId, ready_at: Timestamp) -> Result<()> {
     let put = sqlx::query(
         "WITH put AS (
-             INSERT INTO task_queue (task_id, user_id, ready_at) SELECT id, user_id, $3 FROM task WHERE id = $1 AND user_id = $2
-             ON CONFLICT (task_id) DO UPDATE SET ready_at = excluded.ready_at, worker = NULL, token = NULL, lease_until = NULL,
+             INSERT INTO task_queue (task_id, user_id, ready_at) SELECT id, user_id, $3 FROM task WHERE id = \
+             $1 AND user_id = $2
+             ON CONFLICT (task_id) DO UPDATE SET ready_at = excluded.ready_at, worker = NULL, token = NULL, \
+             lease_until = NULL,
                  place = CASE WHEN task_queue.token IS NULL THEN task_queue.place ELSE excluded.place END
              RETURNING task_id
          ) SELECT pg_notify('steward_work', '') FROM put",
@@ -341,13 +351,13 @@ pub(super) async fn depth(tx: &mut Tx, now: Timestamp) -> Result<Depth> {
     })
 }
 
-/// Hears of work on a connection of its own, and finds it again when it is lost. What was said
-/// while nobody listened is not known, so each beginning wakes the workers to look for themselves.
+/// Listens for notifications on a separate connection and reconnects when it is lost. Notifications
+/// may be missed in between, so each reconnect wakes the workers.
 pub(super) async fn listen_forever(db: Database, wake: Arc<Wake>) {
     loop {
         if let Ok(mut listener) = db.listen(CHANNEL).await {
             wake.all();
-            // Nothing heard means that the connection was lost and made anew.
+            // `None` means that the connection was lost and restored.
             while let Ok(_heard_or_renewed) = listener.try_recv().await {
                 wake.all();
             }

@@ -17,7 +17,8 @@ pub(super) async fn put(tx: &mut Tx, owner: &UserId, recipe: &Valid<Recipe>) -> 
         return Err(Error::OtherOwner);
     }
     let done = sqlx::query(
-        "INSERT INTO recipe (recipe_id, user_id, schema_fingerprint, intent_template, intent_embedding, plan_structure,
+        "INSERT INTO recipe (recipe_id, user_id, schema_fingerprint, intent_template, intent_embedding, \
+            plan_structure,
              tool_argument_templates, success_count, created_at, last_used_at)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
          ON CONFLICT (recipe_id) DO UPDATE SET schema_fingerprint = excluded.schema_fingerprint,
@@ -43,7 +44,8 @@ pub(super) async fn put(tx: &mut Tx, owner: &UserId, recipe: &Valid<Recipe>) -> 
 
 pub(super) async fn used(tx: &mut Tx, owner: &UserId, id: RecipeId, at: Timestamp) -> Result<()> {
     let done = sqlx::query(
-        "UPDATE recipe SET success_count = success_count + 1, last_used_at = greatest(last_used_at, $2) WHERE recipe_id = $1 AND user_id = $3",
+        "UPDATE recipe SET success_count = success_count + 1, last_used_at = greatest(last_used_at, $2) \
+            WHERE recipe_id = $1 AND user_id = $3",
     )
     .bind(id.0)
     .bind(at.to_chrono())
@@ -73,7 +75,8 @@ pub(super) async fn delete(tx: &mut Tx, owner: &UserId, id: RecipeId) -> Result<
 macro_rules! select_recipe {
     ($more:literal, $rest:literal) => {
         concat!(
-            "SELECT recipe_id, user_id, schema_fingerprint, intent_template, intent_embedding, plan_structure, tool_argument_templates,
+            "SELECT recipe_id, user_id, schema_fingerprint, intent_template, intent_embedding, \
+                plan_structure, tool_argument_templates,
                  success_count, created_at, last_used_at",
             $more,
             " FROM recipe WHERE ",
@@ -120,10 +123,11 @@ pub(super) async fn nearest(
     meaning: &[f32],
     limit: u32,
 ) -> Result<Vec<Nearest<Valid<Recipe>>>> {
-    // One schema has few recipes: an exact scan of them needs no index.
+    // A schema has few recipes, so an exact scan needs no index.
     sqlx::query(select_recipe!(
         ", CASE WHEN vector_dims(intent_embedding) = $4 THEN intent_embedding <=> $2 END AS distance",
-        "schema_fingerprint = $1 AND vector_dims(intent_embedding) = $4 ORDER BY distance, success_count DESC, recipe_id LIMIT $3"
+        "schema_fingerprint = $1 AND vector_dims(intent_embedding) = $4 ORDER BY distance, success_count \
+            DESC, recipe_id LIMIT $3"
     ))
     .bind(schema.as_str())
     .bind(Vector::from(meaning.to_vec()))

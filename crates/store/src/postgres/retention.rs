@@ -126,16 +126,19 @@ async fn archive(
     Ok(())
 }
 
-/// Executions and invocations are summed up by day before they go.
+/// Executions and invocations are aggregated by day before they are deleted.
 async fn executions(
     tx: &mut Tx,
     policy: &RetentionPolicy,
     now: Timestamp,
     report: &mut RetentionReport,
 ) -> Result<()> {
-    const INVOCATIONS: &str = "SELECT ti.invocation_start, ti.user_id, td.tool_name, ti.status = 'success', ti.duration_ms
-        FROM tool_invocation ti JOIN tool_definition td ON td.id = ti.tool_definition_id WHERE ti.invocation_start < $1";
-    const EXECUTIONS: &str = "SELECT execution_start, user_id, agent_type, status = 'success', duration_ms FROM agent_execution WHERE execution_start < $1";
+    const INVOCATIONS: &str = "SELECT ti.invocation_start, ti.user_id, td.tool_name, ti.status = 'success', \
+        ti.duration_ms
+        FROM tool_invocation ti JOIN tool_definition td ON td.id = ti.tool_definition_id WHERE \
+        ti.invocation_start < $1";
+    const EXECUTIONS: &str = "SELECT execution_start, user_id, agent_type, status = 'success', duration_ms \
+        FROM agent_execution WHERE execution_start < $1";
     for (table, start, kind, select, days) in [
         ("tool_invocation", "invocation_start", "tool", INVOCATIONS, policy.invocation_days),
         ("agent_execution", "execution_start", "agent", EXECUTIONS, policy.execution_days),

@@ -17,16 +17,21 @@ use steward_domain::{
 
 pub(super) async fn put(tx: &mut Tx, tool: &Valid<ToolDefinition>) -> Result<()> {
     sqlx::query(
-        "INSERT INTO tool_definition (id, tool_name, tool_version, application_domain, origin, server, category, description,
-             description_embedding, parameter_schema, return_schema, is_active, requires_validation, timeout_seconds, fallback_tools,
+        "INSERT INTO tool_definition (id, tool_name, tool_version, application_domain, origin, server, \
+            category, description,
+             description_embedding, parameter_schema, return_schema, is_active, requires_validation, \
+             timeout_seconds, fallback_tools,
              approval, idempotency, created_at, updated_at, metadata)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)
          ON CONFLICT (id) DO UPDATE SET tool_name = excluded.tool_name, tool_version = excluded.tool_version,
              application_domain = excluded.application_domain, origin = excluded.origin, server = excluded.server,
-             category = excluded.category, description = excluded.description, description_embedding = excluded.description_embedding,
-             parameter_schema = excluded.parameter_schema, return_schema = excluded.return_schema, is_active = excluded.is_active,
+             category = excluded.category, description = excluded.description, description_embedding = \
+             excluded.description_embedding,
+             parameter_schema = excluded.parameter_schema, return_schema = excluded.return_schema, is_active \
+             = excluded.is_active,
              requires_validation = excluded.requires_validation, timeout_seconds = excluded.timeout_seconds,
-             fallback_tools = excluded.fallback_tools, approval = excluded.approval, idempotency = excluded.idempotency,
+             fallback_tools = excluded.fallback_tools, approval = excluded.approval, idempotency = \
+             excluded.idempotency,
              updated_at = excluded.updated_at, metadata = excluded.metadata",
     )
     .bind(tool.id.0)
@@ -68,8 +73,10 @@ pub(super) async fn retire(tx: &mut Tx, id: ToolId, at: Timestamp) -> Result<()>
 macro_rules! select_tool {
     ($rest:literal) => {
         concat!(
-            "SELECT id, tool_name, tool_version, application_domain, origin, server, category, description, description_embedding,
-                 parameter_schema, return_schema, is_active, requires_validation, timeout_seconds, fallback_tools, approval, idempotency,
+            "SELECT id, tool_name, tool_version, application_domain, origin, server, category, description, \
+                description_embedding,
+                 parameter_schema, return_schema, is_active, requires_validation, timeout_seconds, \
+                 fallback_tools, approval, idempotency,
                  created_at, updated_at, metadata
              FROM tool_definition WHERE ",
             $rest
@@ -126,7 +133,8 @@ pub(super) async fn list(
     page: Page,
 ) -> Result<Vec<Valid<ToolDefinition>>> {
     sqlx::query(select_tool!(
-        "is_active AND ($1::text IS NULL OR application_domain = $1) ORDER BY tool_name COLLATE \"C\", tool_version LIMIT $2 OFFSET $3"
+        "is_active AND ($1::text IS NULL OR application_domain = $1) ORDER BY tool_name COLLATE \"C\", \
+            tool_version LIMIT $2 OFFSET $3"
     ))
     .bind(domain.map(|domain| domain.as_str()))
     .bind(i64::from(page.limit))
@@ -147,14 +155,22 @@ pub(super) async fn nearest(
     let width = meaning.len();
     db.index_vectors(width).await?;
     let mut tx = db.begin(&Scope::System).await?;
-    // A wide search, continued until enough rows pass the filter: as good as exact at our sizes.
-    sqlx::query("SELECT set_config('hnsw.ef_search', '100', true), set_config('hnsw.iterative_scan', 'strict_order', true)").execute(&mut *tx).await?;
+    // A wide search that continues until enough rows pass the filter: practically exact at our
+    // sizes.
+    sqlx::query(
+        "SELECT set_config('hnsw.ef_search', '100', true), set_config('hnsw.iterative_scan', \
+        'strict_order', true)",
+    )
+    .execute(&mut *tx)
+    .await?;
     let near = format!(
         "SELECT t.*, near.distance FROM (
              SELECT id AS near_id, description_embedding::vector({width}) <=> $1 AS distance FROM tool_definition
-             WHERE vector_dims(description_embedding) = {width} AND is_active AND ($2::text IS NULL OR application_domain = $2)
+             WHERE vector_dims(description_embedding) = {width} AND is_active AND ($2::text IS NULL OR \
+             application_domain = $2)
              ORDER BY description_embedding::vector({width}) <=> $1 LIMIT $3
-         ) near JOIN ({}) t ON t.id = near.near_id ORDER BY near.distance, t.tool_name COLLATE \"C\", t.tool_version",
+         ) near JOIN ({}) t ON t.id = near.near_id ORDER BY near.distance, t.tool_name COLLATE \"C\", \
+         t.tool_version",
         select_tool!("TRUE")
     );
     sqlx::query(sqlx::AssertSqlSafe(near))

@@ -14,7 +14,8 @@ pub(super) fn over(db: &Connection, scope: &Scope, from: Timestamp, to: Timestam
         db,
         "SELECT td.tool_name, ti.status = 'success', ti.duration_ms, count(*)
          FROM tool_invocation ti JOIN tool_definition td ON td.id = ti.tool_definition_id
-         WHERE ti.invocation_start >= ?1 AND ti.invocation_start < ?2 AND (?3 IS NULL OR ti.user_id = ?3) GROUP BY 1, 2, 3",
+         WHERE ti.invocation_start >= ?1 AND ti.invocation_start < ?2 AND (?3 IS NULL OR ti.user_id = ?3) \
+         GROUP BY 1, 2, 3",
         params![from.micros(), to.micros(), user(scope)],
     )?;
     let mut agents = groups(

@@ -1,4 +1,4 @@
-//! Carries out a commit inside the writer's transaction.
+//! Executes a commit inside the writer's transaction.
 
 use super::journal::{self, Log};
 use super::{approvals, conversations, documents, executions, model_usage, queue, recipes, saved, tools};
@@ -80,7 +80,7 @@ fn apply_one(
     }
 }
 
-/// What an upsert that touched nothing means: the row is there and belongs to somebody else.
+/// An upsert that changed no row: the row exists and belongs to another user.
 pub(super) fn touched(rows: usize) -> Result<()> {
     if rows == 1 { Ok(()) } else { Err(Error::OtherOwner) }
 }

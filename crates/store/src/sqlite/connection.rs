@@ -1,4 +1,5 @@
-//! Opening the file: the only place that does, with the settings that durability rests on.
+//! Opens the SQLite file, with the settings that durability depends on. This is the only module
+//! that does.
 
 use crate::error::{Error, Result};
 use crate::migrate::{SQLITE, newest};
@@ -8,14 +9,13 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::Semaphore;
 
-/// Readers at once. More than the cores only helps while one waits for the disk.
+/// Maximum number of readers. More readers than cores help only while one waits for the disk.
 const READERS: usize = 8;
 
-/// Pages of the log after which the writer itself takes what is left of it to where it belongs, and
-/// begins it anew.
+/// Pages in the WAL after which the writer itself checkpoints the rest and restarts the log.
 pub(super) const CHECKPOINT: u32 = 8000;
 
-/// What a refusal of SQLite means to a person.
+/// Translates an error of SQLite for people.
 pub(super) fn explain(path: &Path, error: &rusqlite::Error) -> Error {
     let detail = error.to_string();
     let path = path.to_owned();
@@ -56,9 +56,9 @@ fn open(path: &Path, flags: OpenFlags) -> Result<Connection> {
     Ok(connection)
 }
 
-/// Opens for writing: makes the file if it is missing, brings its schema up to date.
+/// Opens for writing: creates the file if it is missing and migrates its schema.
 pub(super) fn open_writer(path: &Path) -> Result<Connection> {
-    // SQLite gives its log the rights of the file, so what is made here is for its owner alone.
+    // SQLite gives its log the permissions of the file, so this file is created for its owner only.
     use std::os::unix::fs::OpenOptionsExt as _;
     let _there_already = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
     let mut connection = open(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)?;
@@ -67,14 +67,13 @@ pub(super) fn open_writer(path: &Path) -> Result<Connection> {
         Error::ReadOnly { detail, .. } => Error::ReadOnly { path: path.to_owned(), detail },
         other => other,
     })?;
-    // FULL: an acknowledged commit survives a power cut. The group commit makes it affordable.
+    // FULL: an acknowledged commit survives a power failure. Group commit makes it affordable.
     let settings = || -> rusqlite::Result<()> {
         connection.pragma_update(None, "synchronous", "FULL")?;
         connection.pragma_update(None, "temp_store", "MEMORY")?;
-        // What is erased is overwritten, not only unlinked.
+        // Erased data is overwritten, not only unlinked.
         connection.pragma_update(None, "secure_delete", true)?;
-        // Checkpoints sync twice. They run beside the writer; this one is for what they leave
-        // behind.
+        // Checkpoints sync twice. They run beside the writer; this limit handles what they leave.
         connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT)?;
         connection.pragma_update(None, "journal_size_limit", 64 << 20)?;
         Ok(())
@@ -83,7 +82,7 @@ pub(super) fn open_writer(path: &Path) -> Result<Connection> {
     Ok(connection)
 }
 
-/// Opens for checkpoints of a file that is open for writing already.
+/// Opens a connection for checkpoints of a file that is already open for writing.
 pub(super) fn open_checkpointer(path: &Path) -> Result<Connection> {
     open(path, OpenFlags::SQLITE_OPEN_READ_WRITE)
 }
@@ -97,8 +96,8 @@ pub(super) fn schema_version(connection: &Connection) -> Result<i64> {
     Ok(connection.pragma_query_value(None, "user_version", |row| row.get(0))?)
 }
 
-/// Applies what is missing, each step in a transaction with its version number, so that a crash
-/// leaves a whole version.
+/// Applies missing migrations, each in a transaction with its version number, so that a crash
+/// leaves a complete version.
 fn migrate(connection: &mut Connection, up_to: i64) -> Result<()> {
     let (found, known) = (schema_version(connection)?, newest(SQLITE));
     if found > known {
@@ -111,7 +110,7 @@ fn migrate(connection: &mut Connection, up_to: i64) -> Result<()> {
             detail: error.to_string(),
         };
         let transaction = connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
-        // Another process may have done it while we waited for the lock.
+        // Another process may have migrated it while we waited for the lock.
         if schema_version(&transaction)? < migration.version {
             transaction.execute_batch(migration.sql).map_err(failed)?;
             transaction.pragma_update(None, "user_version", migration.version).map_err(failed)?;
@@ -135,20 +134,20 @@ pub(super) fn check(connection: &Connection, path: &Path) -> Result<String> {
     }
 }
 
-/// Writes everything, as this moment sees it, to a new file.
+/// Writes a consistent snapshot to a new file.
 pub(super) fn copy(path: &Path, to: &Path) -> Result<()> {
     let there = to.try_exists().unwrap_or(true);
     let name = to.to_str().filter(|_| !there).ok_or_else(|| Error::ReadOnly {
         path: to.to_owned(),
         detail: "there is a file of this name already, or the name is no text".to_owned(),
     })?;
-    // It reads only, but SQLite wants a connection that could write.
+    // It only reads, but SQLite requires a writable connection.
     let connection = open(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     connection.execute("VACUUM INTO ?1", [name]).map_err(|error| explain(to, &error))?;
     Ok(())
 }
 
-/// Connections for reading, opened when first needed and used again.
+/// Connections for reading, opened on demand and reused.
 pub(super) struct Readers {
     path: PathBuf,
     free: Mutex<Vec<Connection>>,
@@ -187,8 +186,8 @@ impl Readers {
         }
         let connection = open(&self.path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         connection.pragma_update(None, "query_only", true)?;
-        // Pages of the file are mapped; only those that are still in the log are kept here, by each
-        // reader for itself.
+        // Pages of the file are memory-mapped; this cache holds only pages that are still in the
+        // WAL, per reader.
         connection.pragma_update(None, "cache_size", -4096)?;
         Ok(connection)
     }

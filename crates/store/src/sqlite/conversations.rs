@@ -37,7 +37,8 @@ pub(super) fn put(db: &Connection, owner: &UserId, conversation: &Valid<Conversa
         .prepare_cached(
             "INSERT INTO conversation (id, user_id, application_domain, created_at, updated_at, status, metadata)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
-             ON CONFLICT (id) DO UPDATE SET application_domain = excluded.application_domain, updated_at = excluded.updated_at,
+             ON CONFLICT (id) DO UPDATE SET application_domain = excluded.application_domain, updated_at = \
+             excluded.updated_at,
                  metadata = excluded.metadata
              WHERE conversation.user_id = excluded.user_id AND conversation.status = excluded.status",
         )?
@@ -63,15 +64,18 @@ pub(super) fn set_status(
     let known = one(db, &Scope::User(owner.clone()), id)?
         .ok_or(Error::NotFound { what: "conversation", id: id.to_string() })?;
     let changed = known.become_status(status, at)?;
-    db.prepare_cached("UPDATE conversation SET status = ?2, updated_at = ?3, metadata = CASE WHEN ?2 = 'deleted' THEN '{}' ELSE metadata END WHERE id = ?1")?
-        .execute(params![id.0, word(&status)?, changed.updated_at.micros()])?;
+    db.prepare_cached(
+        "UPDATE conversation SET status = ?2, updated_at = ?3, metadata = CASE WHEN ?2 = \
+        'deleted' THEN '{}' ELSE metadata END WHERE id = ?1",
+    )?
+    .execute(params![id.0, word(&status)?, changed.updated_at.micros()])?;
     if status == ConversationStatus::Deleted {
         empty(db, id, at)?;
     }
     Ok(())
 }
 
-/// Takes away what a deleted conversation held: messages, entities, and the payloads of its chain.
+/// Deletes the contents of a conversation: messages, entities, and the payloads of its chain.
 pub(super) fn empty(db: &Connection, id: ConversationId, at: Timestamp) -> Result<()> {
     db.prepare_cached("DELETE FROM conversation_message WHERE conversation_id = ?1")?.execute([id.0])?;
     db.prepare_cached("DELETE FROM conversation_entity WHERE conversation_id = ?1")?.execute([id.0])?;
@@ -94,11 +98,12 @@ pub(super) fn list(
     filter: &ConversationFilter,
     page: Page,
 ) -> Result<Vec<Valid<Conversation>>> {
-    // Two statements rather than one with a choice inside: the user's must be able to use the
-    // user's index.
+    // Two statements instead of one with a condition inside: the user's query must be able to use
+    // the index on the user.
     let whose = if scope.user().is_some() { "user_id = ?1" } else { "?1 IS NULL" };
     db.prepare_cached(&format!(
-        "SELECT {CONVERSATION} FROM conversation WHERE {whose} AND (?2 IS NULL OR status = ?2) AND (?3 IS NULL OR application_domain = ?3)
+        "SELECT {CONVERSATION} FROM conversation WHERE {whose} AND (?2 IS NULL OR status = ?2) AND (?3 IS \
+            NULL OR application_domain = ?3)
          ORDER BY created_at DESC, id LIMIT ?4 OFFSET ?5"
     ))?
     .query_map(
@@ -132,7 +137,8 @@ pub(super) fn append_message(
         .query_row([message.conversation_id.0], |row| row.get(0))?;
     let message = placed(message, uint(last)? + 1)?;
     db.prepare_cached(
-        "INSERT INTO conversation_message (conversation_id, sequence_number, id, user_id, role, content, timestamp, agent_type, tool_calls, metadata)
+        "INSERT INTO conversation_message (conversation_id, sequence_number, id, user_id, role, content, \
+            timestamp, agent_type, tool_calls, metadata)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
     )?
     .execute(params![
@@ -207,12 +213,15 @@ pub(super) fn mention(db: &Connection, owner: &UserId, mention: &Mention) -> Res
     let name = mention.entity_name.as_ref().map(|name| name.as_str());
     let rows = db
         .prepare_cached(
-            "INSERT INTO conversation_entity (id, conversation_id, user_id, entity_type, entity_id, entity_name, name_folded,
+            "INSERT INTO conversation_entity (id, conversation_id, user_id, entity_type, entity_id, \
+                entity_name, name_folded,
                  first_mentioned_at, last_mentioned_at, mention_count, metadata)
-             SELECT ?1, id, user_id, ?3, ?4, ?5, ?6, ?7, ?7, 1, ?8 FROM conversation WHERE id = ?2 AND user_id = ?9 AND status = 'active'
+             SELECT ?1, id, user_id, ?3, ?4, ?5, ?6, ?7, ?7, 1, ?8 FROM conversation WHERE id = ?2 AND \
+             user_id = ?9 AND status = 'active'
              ON CONFLICT (conversation_id, entity_type, entity_id) DO UPDATE SET
                  entity_name = coalesce(excluded.entity_name, entity_name),
-                 name_folded = CASE WHEN excluded.entity_name IS NULL THEN name_folded ELSE excluded.name_folded END,
+                 name_folded = CASE WHEN excluded.entity_name IS NULL THEN name_folded ELSE \
+                 excluded.name_folded END,
                  last_mentioned_at = max(last_mentioned_at, excluded.last_mentioned_at),
                  mention_count = mention_count + 1,
                  metadata = CASE WHEN excluded.metadata = '{}' THEN metadata ELSE excluded.metadata END",
@@ -265,7 +274,8 @@ pub(super) fn entities(
         }
     };
     db.prepare_cached(&format!(
-        "SELECT id, conversation_id, entity_type, entity_id, entity_name, first_mentioned_at, last_mentioned_at, mention_count, metadata
+        "SELECT id, conversation_id, entity_type, entity_id, entity_name, first_mentioned_at, \
+            last_mentioned_at, mention_count, metadata
          FROM conversation_entity WHERE conversation_id = ?1 AND (?2 IS NULL OR user_id = ?2) AND {condition}
          ORDER BY {order}, id LIMIT ?4"
     ))?

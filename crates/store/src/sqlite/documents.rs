@@ -1,4 +1,5 @@
-//! What is written and read as a whole: tasks, requests, plans, checkpoints, sessions, artifacts.
+//! Entities that are written and read as whole documents: tasks, requests, plans, checkpoints,
+//! sessions, artifacts.
 
 use super::changes::touched;
 use super::journal::user;
@@ -20,7 +21,8 @@ pub(super) fn put_task(db: &Connection, owner: &UserId, task: &Valid<Task>) -> R
     let rows = db
         .prepare_cached(
             "INSERT INTO task (id, user_id, status, created_at, ended_at, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
-             ON CONFLICT (id) DO UPDATE SET status = excluded.status, ended_at = excluded.ended_at, body = excluded.body
+             ON CONFLICT (id) DO UPDATE SET status = excluded.status, ended_at = excluded.ended_at, body = \
+             excluded.body
              WHERE task.user_id = excluded.user_id",
         )?
         .execute(params![
@@ -58,7 +60,8 @@ pub(super) fn put_plan(db: &Connection, owner: &UserId, plan: &Valid<Plan>) -> R
     let rows = db
         .prepare_cached(
             "INSERT INTO plan (id, task_id, user_id, status, created_at, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
-             ON CONFLICT (id) DO UPDATE SET status = excluded.status, body = excluded.body WHERE plan.user_id = excluded.user_id",
+             ON CONFLICT (id) DO UPDATE SET status = excluded.status, body = excluded.body WHERE \
+             plan.user_id = excluded.user_id",
         )?
         .execute(params![plan.plan_id.0, plan.request_id.0, owner.as_str(), word(&plan.status)?, plan.created_at.micros(), json(plan)?])?;
     touched(rows)
@@ -67,7 +70,8 @@ pub(super) fn put_plan(db: &Connection, owner: &UserId, plan: &Valid<Plan>) -> R
 pub(super) fn put_checkpoint(db: &Connection, owner: &UserId, checkpoint: &Valid<Checkpoint>) -> Result<()> {
     let rows = db
         .prepare_cached(
-            "INSERT INTO checkpoint (id, task_id, user_id, sequence, created_at, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+            "INSERT INTO checkpoint (id, task_id, user_id, sequence, created_at, body) VALUES (?1, ?2, ?3, \
+                ?4, ?5, ?6)
              ON CONFLICT (id) DO UPDATE SET body = excluded.body WHERE checkpoint.user_id = excluded.user_id",
         )?
         .execute(params![
@@ -84,7 +88,8 @@ pub(super) fn put_checkpoint(db: &Connection, owner: &UserId, checkpoint: &Valid
 pub(super) fn put_session(db: &Connection, owner: &UserId, session: &Valid<SubAgentSession>) -> Result<()> {
     let rows = db
         .prepare_cached(
-            "INSERT INTO sub_agent_session (id, task_id, user_id, status, created_at, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+            "INSERT INTO sub_agent_session (id, task_id, user_id, status, created_at, body) VALUES (?1, ?2, \
+                ?3, ?4, ?5, ?6)
              ON CONFLICT (id) DO UPDATE SET status = excluded.status, body = excluded.body
              WHERE sub_agent_session.user_id = excluded.user_id",
         )?
@@ -100,15 +105,18 @@ pub(super) fn put_session(db: &Connection, owner: &UserId, session: &Valid<SubAg
 }
 
 pub(super) fn put_artifact(db: &Connection, owner: &UserId, artifact: &Valid<Artifact>) -> Result<()> {
-    db.prepare_cached("INSERT INTO artifact (id, task_id, user_id, content_ref, created_at, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?
-        .execute(params![
-            artifact.artifact_id.0,
-            artifact.request_id.0,
-            owner.as_str(),
-            artifact.content_ref,
-            artifact.created_at.micros(),
-            json(artifact)?,
-        ])?;
+    db.prepare_cached(
+        "INSERT INTO artifact (id, task_id, user_id, content_ref, created_at, body) VALUES \
+        (?1, ?2, ?3, ?4, ?5, ?6)",
+    )?
+    .execute(params![
+        artifact.artifact_id.0,
+        artifact.request_id.0,
+        owner.as_str(),
+        artifact.content_ref,
+        artifact.created_at.micros(),
+        json(artifact)?,
+    ])?;
     Ok(())
 }
 
@@ -126,7 +134,7 @@ pub(super) fn one<T: Check + DeserializeOwned>(
         .transpose()
 }
 
-/// The documents of a task in the order they were made.
+/// The documents of a task in order of creation.
 pub(super) fn of_task<T: Check + DeserializeOwned>(
     db: &Connection,
     scope: &Scope,
@@ -150,14 +158,18 @@ pub(super) fn tasks(
 ) -> Result<Vec<Valid<Task>>> {
     let whose = if scope.user().is_some() { "user_id = ?1" } else { "?1 IS NULL" };
     db.prepare_cached(&format!(
-        "SELECT body FROM task WHERE {whose} AND (?2 IS NULL OR status = ?2) ORDER BY created_at DESC, id LIMIT ?3 OFFSET ?4"
+        "SELECT body FROM task WHERE {whose} AND (?2 IS NULL OR status = ?2) ORDER BY created_at DESC, id \
+            LIMIT ?3 OFFSET ?4"
     ))?
-    .query_map(params![user(scope), filter.status.as_ref().map(word).transpose()?, page.limit, page.offset], |row| row.get::<_, String>(0))?
+    .query_map(
+        params![user(scope), filter.status.as_ref().map(word).transpose()?, page.limit, page.offset],
+        |row| row.get::<_, String>(0),
+    )?
     .map(|body| from_json(&body?))
     .collect()
 }
 
-/// The tasks that ended before a moment.
+/// The tasks that ended before a time.
 pub(super) fn ended(db: &Connection, before: Timestamp) -> Result<Vec<Valid<Task>>> {
     db.prepare_cached("SELECT body FROM task WHERE ended_at < ?1 ORDER BY ended_at, id")?
         .query_map([before.micros()], |row| row.get::<_, String>(0))?

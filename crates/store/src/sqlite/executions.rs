@@ -1,4 +1,4 @@
-//! Runs of agents and calls of tools.
+//! Agent runs and tool calls.
 
 use super::journal::user;
 use crate::error::{Error, Result};
@@ -19,7 +19,8 @@ pub(super) fn put(db: &Connection, owner: &UserId, execution: &Valid<AgentExecut
             .ok_or(Error::NotFound { what: "conversation", id: id.to_string() })?;
     }
     db.prepare_cached(
-        "INSERT INTO agent_execution (id, conversation_id, user_id, agent_type, input_data, output_data, execution_start, execution_end,
+        "INSERT INTO agent_execution (id, conversation_id, user_id, agent_type, input_data, output_data, \
+            execution_start, execution_end,
              duration_ms, status, error_details, reasoning_trace, confidence_scores, tools_invoked)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
     )?
@@ -42,7 +43,9 @@ pub(super) fn put(db: &Connection, owner: &UserId, execution: &Valid<AgentExecut
     Ok(())
 }
 
-const EXECUTION: &str = "id, conversation_id, user_id, agent_type, input_data, output_data, execution_start, execution_end, duration_ms,
+const EXECUTION: &str =
+    "id, conversation_id, user_id, agent_type, input_data, output_data, execution_start, \
+    execution_end, duration_ms,
     status, error_details, reasoning_trace, confidence_scores, tools_invoked";
 
 fn row_execution(row: &Row<'_>) -> Result<Valid<AgentExecution>> {
@@ -115,7 +118,8 @@ pub(super) fn put_invocation(
             .ok_or(Error::NotFound { what: "execution", id: id.to_string() })?;
     }
     db.prepare_cached(
-        "INSERT INTO tool_invocation (id, user_id, agent_execution_id, tool_definition_id, input_parameters, output_result,
+        "INSERT INTO tool_invocation (id, user_id, agent_execution_id, tool_definition_id, input_parameters, \
+            output_result,
              invocation_start, invocation_end, duration_ms, status, error_details, retry_count)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
     )?
@@ -162,10 +166,13 @@ pub(super) fn invocations(
 ) -> Result<Vec<Valid<ToolInvocation>>> {
     let which = if filter.execution.is_some() { "agent_execution_id = ?2" } else { "?2 IS NULL" };
     db.prepare_cached(&format!(
-        "SELECT id, user_id, agent_execution_id, tool_definition_id, input_parameters, output_result, invocation_start, invocation_end,
+        "SELECT id, user_id, agent_execution_id, tool_definition_id, input_parameters, output_result, \
+            invocation_start, invocation_end,
              duration_ms, status, error_details, retry_count
-         FROM tool_invocation WHERE (?1 IS NULL OR user_id = ?1) AND {which} AND (?3 IS NULL OR tool_definition_id = ?3)
-         AND (?4 IS NULL OR status = ?4) AND (?5 IS NULL OR invocation_start >= ?5) ORDER BY invocation_start, id LIMIT ?6 OFFSET ?7"
+         FROM tool_invocation WHERE (?1 IS NULL OR user_id = ?1) AND {which} AND (?3 IS NULL OR \
+         tool_definition_id = ?3)
+         AND (?4 IS NULL OR status = ?4) AND (?5 IS NULL OR invocation_start >= ?5) ORDER BY \
+         invocation_start, id LIMIT ?6 OFFSET ?7"
     ))?
     .query_map(
         params![

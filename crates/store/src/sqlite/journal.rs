@@ -14,16 +14,16 @@ use steward_journal::payload::{Content, Payload};
 use steward_journal::{ChainTip, Hash, Prepared, Sealed, seal};
 use uuid::Uuid;
 
-/// What the writer remembers between transactions: the tree's edge and the ends of chains.
+/// The writer's cache between transactions: the tree's edge and the ends of chains.
 pub(super) struct Log {
     edge: Edge,
     signed: u64,
     tips: HashMap<ChainId, ChainState>,
-    /// SQLite's counter of other connections' commits: when it moves, what we remember may be old.
+    /// SQLite's counter of commits by other connections: when it changes, the cache may be stale.
     data_version: i64,
 }
 
-/// A chain that the writer knows: its row, its owner, its end.
+/// A cached chain: its row, its owner, its end.
 struct ChainState {
     row: i64,
     owner: UserId,
@@ -31,13 +31,13 @@ struct ChainState {
     last: Option<u64>,
 }
 
-/// Every so many entries of a chain one is marked, where walks back may begin.
+/// One in this many entries of a chain is marked, as a start for backward traversals.
 const MARK: u64 = 64;
 
-/// Chains to remember; more than are at work at once.
+/// Maximum number of cached chains; more than are in use at once.
 const TIPS: usize = 10_000;
 
-/// Where the log stood before a savepoint.
+/// The position of the log before a savepoint.
 pub(super) struct Mark {
     edge: Edge,
 }
@@ -49,8 +49,8 @@ impl Log {
         Ok(Self { signed: edge.size(), edge, tips: HashMap::new(), data_version: data_version(connection)? })
     }
 
-    /// Reads again what another process may have changed. Called inside the transaction, so it
-    /// cannot change after.
+    /// Reloads what another process may have changed. Called inside the transaction, so it cannot
+    /// change afterwards.
     pub(super) fn refresh(&mut self, connection: &Connection, signer: &NoteSigner) -> Result<()> {
         if data_version(connection)? != self.data_version {
             *self = Self::load(connection, signer)?;
@@ -58,7 +58,7 @@ impl Log {
         Ok(())
     }
 
-    /// After a transaction that was taken back.
+    /// Clears the cache after a rollback.
     pub(super) fn forget(&mut self) {
         self.tips.clear();
         self.data_version = -1;
@@ -87,7 +87,7 @@ fn stored_edge(connection: &Connection) -> Result<Edge> {
     Ok(Edge::from_parts(uint(size)?, peaks)?)
 }
 
-/// Refuses a home whose log was signed by another key than the one that lies in it.
+/// Refuses a home folder whose log was signed by a key other than the one in that folder.
 fn check_key(connection: &Connection, signer: &NoteSigner) -> Result<()> {
     let log: Option<String> =
         connection.query_row("SELECT vkey FROM log_head", [], |row| row.get(0)).optional()?;
@@ -150,7 +150,7 @@ pub(super) fn append(
     Ok(sealed)
 }
 
-/// A chain from its row, which is made when there is none yet.
+/// A chain from its row, which is created if missing.
 fn known_chain(connection: &Connection, owner: &UserId, chain: ChainId) -> Result<ChainState> {
     let found = connection
         .prepare_cached(
@@ -216,7 +216,7 @@ fn insert_payload(connection: &Connection, owner: &UserId, payload: &Payload) ->
     Ok(())
 }
 
-/// Signs the log as this transaction leaves it: entries and the head that covers them reach the
+/// Signs the log at the end of this transaction: entries and the head that covers them reach the
 /// disk together.
 pub(super) fn write_head(
     connection: &Connection,
@@ -259,7 +259,10 @@ fn row_tip(row: &Row<'_>) -> Result<ChainTip> {
 
 pub(super) fn tip(connection: &Connection, scope: &Scope, chain: ChainId) -> Result<Option<ChainTip>> {
     connection
-        .prepare_cached("SELECT request_id, entries, hash, digest FROM chain WHERE request_id = ?1 AND (?2 IS NULL OR user_id = ?2)")?
+        .prepare_cached(
+            "SELECT request_id, entries, hash, digest FROM chain WHERE request_id = ?1 AND (?2 \
+            IS NULL OR user_id = ?2)",
+        )?
         .query_row(params![chain.0, user(scope)], |row| Ok(row_tip(row)))
         .optional()?
         .transpose()
@@ -281,7 +284,8 @@ pub(super) fn chains(
         .collect()
 }
 
-const ENTRY: &str = "log_index, c.request_id, sequence_number, entry_id, timestamp, event_type, event_data, actor, parent_hash, e.hash,
+const ENTRY: &str = "log_index, c.request_id, sequence_number, entry_id, timestamp, event_type, event_data, \
+    actor, parent_hash, e.hash,
     parent_digest, e.digest, e.on_behalf, c.user_id FROM journal_entry e JOIN chain c ON c.id = e.chain_id";
 
 fn row_entry(row: &Row<'_>) -> Result<LogEntry> {
@@ -311,9 +315,10 @@ pub(super) fn entries(
     after: u64,
     limit: u32,
 ) -> Result<Vec<LogEntry>> {
-    // The walk begins at the first mark that covers the range, or at the end of the chain.
+    // The traversal starts at the first mark that covers the range, or at the end of the chain.
     let range = "WITH RECURSIVE wanted AS (
-            SELECT coalesce((SELECT log_index FROM chain_mark m WHERE m.chain_id = chain.id AND m.sequence_number >= ?2 + ?4
+            SELECT coalesce((SELECT log_index FROM chain_mark m WHERE m.chain_id = chain.id AND \
+            m.sequence_number >= ?2 + ?4
                              ORDER BY m.sequence_number LIMIT 1), last_index) AS start
             FROM chain WHERE request_id = ?1 AND (?3 IS NULL OR user_id = ?3)
         ), back (place, previous, sequence) AS (
@@ -368,7 +373,10 @@ pub(super) fn erase(
     at: Timestamp,
 ) -> Result<()> {
     let erased = connection
-        .prepare_cached("UPDATE payload SET salt = NULL, body = NULL, erased_at = ?2 WHERE payload_id = ?1 AND erased_at IS NULL AND (?3 IS NULL OR user_id = ?3)")?
+        .prepare_cached(
+            "UPDATE payload SET salt = NULL, body = NULL, erased_at = ?2 WHERE payload_id = ?1 \
+            AND erased_at IS NULL AND (?3 IS NULL OR user_id = ?3)",
+        )?
         .execute(params![id.0, at.micros(), owner])?;
     if erased == 1 {
         Ok(())
@@ -380,7 +388,10 @@ pub(super) fn erase(
 /// Erases all payloads of a chain.
 pub(super) fn erase_chain(connection: &Connection, chain: Uuid, at: Timestamp) -> Result<u64> {
     let erased = connection
-        .prepare_cached("UPDATE payload SET salt = NULL, body = NULL, erased_at = ?2 WHERE request_id = ?1 AND erased_at IS NULL")?
+        .prepare_cached(
+            "UPDATE payload SET salt = NULL, body = NULL, erased_at = ?2 WHERE request_id = ?1 \
+            AND erased_at IS NULL",
+        )?
         .execute(params![chain, at.micros()])?;
     Ok(erased as u64)
 }
@@ -395,7 +406,7 @@ pub(super) fn head(connection: &Connection) -> Result<Option<Head>> {
         .transpose()
 }
 
-/// The user to compare with; nothing for the house.
+/// The user to compare with; none for the system.
 pub(super) fn user(scope: &Scope) -> Option<&str> {
     scope.user().map(|user| user.as_str())
 }

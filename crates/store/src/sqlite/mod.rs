@@ -20,7 +20,7 @@ mod wal;
 mod writer;
 
 use crate::audit::RawPayload;
-use crate::change::{Change, Commit, Committed};
+use crate::change::{Change, Commit, Committed, GateDecision};
 use crate::error::{Error, Result};
 use crate::interface::{Store, StoreOptions};
 use crate::query::{
@@ -42,7 +42,7 @@ use steward_domain::{
     AgentExecution, AnalysisRequest, Artifact, ChainId, Checkpoint, Conversation, ConversationEntity,
     ConversationId, DomainName, ExecutionId, Label, Message, ModelUsage, Plan, Recipe, RecipeId,
     RetentionPolicy, SavedItem, SavedKind, ScheduleId, ScheduleTick, SemanticVersion, Sha256Hex,
-    SubAgentSession, Task, TaskId, Timestamp, ToolDefinition, ToolInvocation, ToolName, Valid,
+    SubAgentSession, Task, TaskId, Timestamp, ToolDefinition, ToolInvocation, ToolName, UserId, Valid,
 };
 use steward_journal::ChainTip;
 use uuid::Uuid;
@@ -59,7 +59,7 @@ pub struct SqliteStore {
 }
 
 impl SqliteStore {
-    /// Opens the file, making or migrating it as needed.
+    /// Opens the file; creates or migrates it if needed.
     pub fn open(path: &Path, options: StoreOptions) -> Result<Self> {
         let connection = connection::open_writer(path)?;
         Ok(Self {
@@ -72,19 +72,19 @@ impl SqliteStore {
         })
     }
 
-    /// Makes the file at an older version of the schema, for the test that opens it with this one.
+    /// Creates the file at an older version of the schema, for the migration test.
     #[doc(hidden)]
     pub fn create_at_version(path: &Path, version: i64) -> Result<()> {
         connection::create_at_version(path, version)
     }
 
-    /// Lets the file grow no further than so many pages, to see what a full disk does.
+    /// Limits the file to this many pages, to simulate a full disk.
     #[cfg(feature = "conformance")]
     pub async fn limit_pages_for_test(&self, pages: u32) -> Result<()> {
         self.writer.limit_pages(pages).await
     }
 
-    /// Runs a query on one of the readers, off the async threads.
+    /// Runs a query on one of the readers, outside the async threads.
     async fn read<T: Send + 'static>(
         &self,
         query: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
@@ -97,8 +97,8 @@ impl SqliteStore {
 impl Store for SqliteStore {
     async fn commit(&self, scope: &Scope, mut commit: Commit) -> Result<Committed> {
         may_write(scope, &commit)?;
-        // Here, not in the writer: redaction and canonical text take longer than the insert, and
-        // callers are many.
+        // Done here, not in the writer: redaction and canonical text take longer than the insert,
+        // and callers run in parallel.
         let prepared = commit.prepare(&self.options)?;
         let wakes = commit.changes.iter().any(|change| matches!(change, Change::Enqueue { .. }));
         let committed = self.writer.commit(scope.clone(), commit, prepared).await?;
@@ -260,6 +260,10 @@ impl Store for SqliteStore {
         self.read(move |db| saved::open_ticks(db, limit)).await
     }
 
+    async fn decisions(&self, scope: &Scope, page: Page) -> Result<Vec<(UserId, GateDecision)>> {
+        let scope = scope.clone();
+        self.read(move |db| approvals::list(db, &scope, page)).await
+    }
     async fn chain(&self, scope: &Scope, chain: ChainId) -> Result<Option<ChainTip>> {
         let scope = scope.clone();
         self.read(move |db| journal::tip(db, &scope, chain)).await
@@ -323,7 +327,7 @@ impl Store for SqliteStore {
     async fn queue_depth(&self, now: Timestamp) -> Result<Depth> {
         self.read(move |db| queue::depth(db, now)).await
     }
-    /// Another process on the same file is not heard; the time limit finds its work.
+    /// Other processes on the same file send no notifications; their work is found at the timeout.
     async fn wait_for_work(&self, at_most: Duration) -> Result<()> {
         self.wake.wait(at_most).await;
         Ok(())

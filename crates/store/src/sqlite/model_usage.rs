@@ -1,4 +1,4 @@
-//! What models used, by day, person and model.
+//! Model usage by day, user and model.
 
 use super::journal::user;
 use crate::error::Result;
@@ -14,8 +14,10 @@ pub(super) fn add(db: &Connection, owner: &UserId, usage: &ModelUsage) -> Result
     db.prepare_cached(
         "INSERT INTO model_usage VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
          ON CONFLICT (day, user_id, model) DO UPDATE SET calls = calls + excluded.calls,
-           input_tokens = input_tokens + excluded.input_tokens, output_tokens = output_tokens + excluded.output_tokens,
-           cached_tokens = cached_tokens + excluded.cached_tokens, cost_micros = cost_micros + excluded.cost_micros",
+           input_tokens = input_tokens + excluded.input_tokens, output_tokens = output_tokens + \
+           excluded.output_tokens,
+           cached_tokens = cached_tokens + excluded.cached_tokens, cost_micros = cost_micros + \
+           excluded.cost_micros",
     )?
     .execute(params![
         usage.day,

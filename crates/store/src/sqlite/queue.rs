@@ -1,4 +1,4 @@
-//! The work queue. One writer carries out every claim, so a claim needs no lock beyond its
+//! The work queue. One writer executes every claim, so a claim needs no lock beyond its
 //! transaction.
 
 use crate::error::{Error, Result};
@@ -10,7 +10,7 @@ use std::collections::{BinaryHeap, HashMap};
 use steward_domain::{Label, TaskId, Timestamp, UserId};
 use uuid::Uuid;
 
-/// What the writer is asked to do with the queue; the answer is the leases that stand after it.
+/// A request to the writer about the queue; the reply is the resulting leases.
 pub(super) enum Ask {
     Claim { worker: Label, now: Timestamp, until: Timestamp, limit: u32, per_user: u32 },
     Renew { lease: Lease, until: Timestamp },
@@ -42,7 +42,8 @@ pub(super) fn carry_out(db: &Connection, ask: &Ask) -> Result<Vec<Lease>> {
         }
         Ask::ReleaseAll { worker, ready_at } => {
             db.prepare_cached(
-                "UPDATE task_queue SET ready_at = ?2, worker = NULL, token = NULL, lease_until = NULL WHERE worker = ?1",
+                "UPDATE task_queue SET ready_at = ?2, worker = NULL, token = NULL, lease_until = NULL WHERE \
+                    worker = ?1",
             )?
             .execute(params![worker.as_str(), ready_at.micros()])?;
             Ok(Vec::new())
@@ -54,7 +55,7 @@ fn ours(rows: usize) -> Result<()> {
     if rows == 1 { Ok(()) } else { Err(Error::LeaseLost) }
 }
 
-/// Refuses what is written under a lease that is another's by now.
+/// Refuses a commit whose lease has passed to another worker.
 pub(super) fn check_fence(db: &Connection, fence: Fence) -> Result<()> {
     let stands = db
         .prepare_cached("SELECT 1 FROM task_queue WHERE task_id = ?1 AND token = ?2")?
@@ -63,18 +64,20 @@ pub(super) fn check_fence(db: &Connection, fence: Fence) -> Result<()> {
 }
 
 pub(super) fn enqueue(db: &Connection, owner: &UserId, task: TaskId, ready_at: Timestamp) -> Result<()> {
-    // Without a place of its own the row takes the one after the last.
+    // Without an explicit position the row is appended at the end.
     let rows = db
         .prepare_cached(
-            "INSERT INTO task_queue (task_id, user_id, ready_at) SELECT id, user_id, ?3 FROM task WHERE id = ?1 AND user_id = ?2
-             ON CONFLICT (task_id) DO UPDATE SET ready_at = excluded.ready_at, worker = NULL, token = NULL, lease_until = NULL,
+            "INSERT INTO task_queue (task_id, user_id, ready_at) SELECT id, user_id, ?3 FROM task WHERE id = \
+                ?1 AND user_id = ?2
+             ON CONFLICT (task_id) DO UPDATE SET ready_at = excluded.ready_at, worker = NULL, token = NULL, \
+             lease_until = NULL,
                  place = CASE WHEN token IS NULL THEN place ELSE (SELECT max(place) + 1 FROM task_queue) END",
         )?
         .execute(params![task.0, owner.as_str(), ready_at.micros()])?;
     known(rows > 0, task)
 }
 
-/// Gives the task to the worker, unless another's lease runs at that time.
+/// Gives the lease to the worker, unless another worker's lease is valid at that time.
 pub(super) fn give(
     db: &Connection,
     owner: &UserId,
@@ -88,7 +91,8 @@ pub(super) fn give(
         .prepare_cached(
             "INSERT INTO task_queue (task_id, user_id, ready_at, worker, token, lease_until)
              SELECT id, user_id, 0, ?3, ?4, ?5 FROM task WHERE id = ?1 AND user_id = ?2
-             ON CONFLICT (task_id) DO UPDATE SET worker = excluded.worker, token = excluded.token, lease_until = excluded.lease_until
+             ON CONFLICT (task_id) DO UPDATE SET worker = excluded.worker, token = excluded.token, \
+             lease_until = excluded.lease_until
              WHERE ?6 IS NULL OR worker IS NULL OR worker = excluded.worker OR lease_until <= ?6",
         )?
         .execute(params![
@@ -106,7 +110,7 @@ pub(super) fn give(
     Ok(Lease { task, user: owner.clone(), worker: worker.clone(), token, until })
 }
 
-/// Who holds a task.
+/// The lease on a task.
 pub(super) fn lease(db: &Connection, task: TaskId) -> Result<Option<Lease>> {
     let row = db
         .prepare_cached(
@@ -136,19 +140,18 @@ fn known(is: bool, task: TaskId) -> Result<()> {
     if is { Ok(()) } else { Err(Error::NotFound { what: "task", id: task.to_string() }) }
 }
 
-/// The next task of one user that could be claimed. The order of the fields is the order of
-/// claiming.
+/// The next claimable task of one user. The order of the fields is the order of claiming.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Head {
-    /// How many of the user's tasks are held when this one is too.
+    /// The number of the user's tasks in progress including this one.
     turn: u64,
     place: i64,
     task: Uuid,
     user: String,
 }
 
-/// Merges the users' queues: the head of each is looked up by the index, so the work grows with the
-/// users and the tasks taken, not with the tasks that wait.
+/// Merges the users' queues: the head of each is looked up in the index, so the cost grows with the
+/// users and the tasks taken, not with the waiting tasks.
 fn claim(
     db: &Connection,
     worker: &Label,
@@ -164,7 +167,8 @@ fn claim(
     )?;
     let mut next_task = db.prepare_cached(
         "SELECT user_id, place, task_id FROM task_queue INDEXED BY task_queue_by_user
-         WHERE user_id = ?1 AND place > ?3 AND ready_at <= ?2 AND ifnull(lease_until, ?2) <= ?2 ORDER BY place LIMIT 1",
+         WHERE user_id = ?1 AND place > ?3 AND ready_at <= ?2 AND ifnull(lease_until, ?2) <= ?2 ORDER BY \
+         place LIMIT 1",
     )?;
     let mut heads = BinaryHeap::new();
     let put = |head: Head, heads: &mut BinaryHeap<_>| {
@@ -202,7 +206,7 @@ fn row_head(row: &Row<'_>, turn: u64) -> rusqlite::Result<Head> {
     Ok(Head { turn, user: row.get(0)?, place: row.get(1)?, task: row.get(2)? })
 }
 
-/// How many tasks each user has in the hands of workers.
+/// The number of tasks in progress of each user.
 fn held(db: &Connection, now: Timestamp) -> Result<HashMap<String, u64>> {
     db.prepare_cached(
         "SELECT user_id, count(*) FROM task_queue INDEXED BY task_queue_held
@@ -216,7 +220,7 @@ fn held(db: &Connection, now: Timestamp) -> Result<HashMap<String, u64>> {
     .collect()
 }
 
-/// Gives the row to the worker under a new token.
+/// Gives the row to the worker with a new token.
 fn hold(db: &Connection, place: i64, worker: &Label, until: Timestamp) -> Result<i64> {
     let token = next_token(db)?;
     db.prepare_cached("UPDATE task_queue SET worker = ?2, token = ?3, lease_until = ?4 WHERE place = ?1")?

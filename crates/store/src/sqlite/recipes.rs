@@ -15,12 +15,14 @@ pub(super) fn put(db: &Connection, owner: &UserId, recipe: &Valid<Recipe>) -> Re
     }
     let rows = db
         .prepare_cached(
-            "INSERT INTO recipe (recipe_id, user_id, schema_fingerprint, intent_template, intent_embedding, plan_structure,
+            "INSERT INTO recipe (recipe_id, user_id, schema_fingerprint, intent_template, intent_embedding, \
+                plan_structure,
                  tool_argument_templates, success_count, created_at, last_used_at)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
              ON CONFLICT (recipe_id) DO UPDATE SET schema_fingerprint = excluded.schema_fingerprint,
                  intent_template = excluded.intent_template, intent_embedding = excluded.intent_embedding,
-                 plan_structure = excluded.plan_structure, tool_argument_templates = excluded.tool_argument_templates,
+                 plan_structure = excluded.plan_structure, tool_argument_templates = \
+                 excluded.tool_argument_templates,
                  success_count = excluded.success_count, last_used_at = excluded.last_used_at
              WHERE recipe.user_id = excluded.user_id",
         )?
@@ -42,7 +44,8 @@ pub(super) fn put(db: &Connection, owner: &UserId, recipe: &Valid<Recipe>) -> Re
 pub(super) fn used(db: &Connection, owner: &UserId, id: RecipeId, at: Timestamp) -> Result<()> {
     let rows = db
         .prepare_cached(
-            "UPDATE recipe SET success_count = success_count + 1, last_used_at = max(last_used_at, ?2) WHERE recipe_id = ?1 AND user_id = ?3",
+            "UPDATE recipe SET success_count = success_count + 1, last_used_at = max(last_used_at, ?2) WHERE \
+                recipe_id = ?1 AND user_id = ?3",
         )?
         .execute(params![id.0, at.micros(), owner.as_str()])?;
     if rows == 1 { Ok(()) } else { Err(Error::NotFound { what: "recipe", id: id.to_string() }) }
@@ -55,7 +58,8 @@ pub(super) fn delete(db: &Connection, owner: &UserId, id: RecipeId) -> Result<()
     if rows == 1 { Ok(()) } else { Err(Error::NotFound { what: "recipe", id: id.to_string() }) }
 }
 
-const RECIPE: &str = "recipe_id, user_id, schema_fingerprint, intent_template, intent_embedding, plan_structure, tool_argument_templates,
+const RECIPE: &str = "recipe_id, user_id, schema_fingerprint, intent_template, intent_embedding, \
+    plan_structure, tool_argument_templates,
     success_count, created_at, last_used_at";
 
 fn row_recipe(row: &Row<'_>) -> Result<Valid<Recipe>> {
@@ -85,7 +89,8 @@ pub(super) fn one(db: &Connection, scope: &Scope, id: RecipeId) -> Result<Option
 
 pub(super) fn list(db: &Connection, scope: &Scope, page: Page) -> Result<Vec<Valid<Recipe>>> {
     db.prepare_cached(&format!(
-        "SELECT {RECIPE} FROM recipe WHERE (?1 IS NULL OR user_id = ?1) ORDER BY last_used_at DESC, recipe_id LIMIT ?2 OFFSET ?3"
+        "SELECT {RECIPE} FROM recipe WHERE (?1 IS NULL OR user_id = ?1) ORDER BY last_used_at DESC, \
+            recipe_id LIMIT ?2 OFFSET ?3"
     ))?
     .query_map(params![user(scope), page.limit, page.offset], |row| Ok(row_recipe(row)))?
     .map(|recipe| recipe?)
@@ -100,7 +105,8 @@ pub(super) fn nearest(
     limit: u32,
 ) -> Result<Vec<Nearest<Valid<Recipe>>>> {
     let mut statement = db.prepare_cached(
-        "SELECT recipe_id, intent_embedding FROM recipe WHERE schema_fingerprint = ?1 AND (?2 IS NULL OR user_id = ?2)
+        "SELECT recipe_id, intent_embedding FROM recipe WHERE schema_fingerprint = ?1 AND (?2 IS NULL OR \
+            user_id = ?2)
          ORDER BY success_count DESC, recipe_id",
     )?;
     let mut rows = statement.query(params![schema.as_str(), user(scope)])?;

@@ -110,16 +110,19 @@ fn archive(
     Ok(())
 }
 
-/// Executions and invocations are summed up by day before they go.
+/// Executions and invocations are aggregated by day before they are deleted.
 fn executions(
     db: &Connection,
     policy: &RetentionPolicy,
     now: Timestamp,
     report: &mut RetentionReport,
 ) -> Result<()> {
-    const INVOCATIONS: &str = "SELECT ti.invocation_start, ti.user_id, td.tool_name, ti.status = 'success', ti.duration_ms
-        FROM tool_invocation ti JOIN tool_definition td ON td.id = ti.tool_definition_id WHERE ti.invocation_start < ?1";
-    const EXECUTIONS: &str = "SELECT execution_start, user_id, agent_type, status = 'success', duration_ms FROM agent_execution WHERE execution_start < ?1";
+    const INVOCATIONS: &str = "SELECT ti.invocation_start, ti.user_id, td.tool_name, ti.status = 'success', \
+        ti.duration_ms
+        FROM tool_invocation ti JOIN tool_definition td ON td.id = ti.tool_definition_id WHERE \
+        ti.invocation_start < ?1";
+    const EXECUTIONS: &str = "SELECT execution_start, user_id, agent_type, status = 'success', duration_ms \
+        FROM agent_execution WHERE execution_start < ?1";
     for (table, start, kind, select, days) in [
         ("tool_invocation", "invocation_start", "tool", INVOCATIONS, policy.invocation_days),
         ("agent_execution", "execution_start", "agent", EXECUTIONS, policy.execution_days),
@@ -138,9 +141,18 @@ fn executions(
             for ((day, user, name, success, duration), calls) in rollup.0 {
                 db.prepare_cached(
                     "INSERT INTO usage_daily VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
-                     ON CONFLICT (day, user_id, kind, name, success, duration_ms) DO UPDATE SET calls = calls + excluded.calls",
+                     ON CONFLICT (day, user_id, kind, name, success, duration_ms) DO UPDATE SET calls = \
+                     calls + excluded.calls",
                 )?
-                .execute(params![day, user, kind, name, success, int(duration), int(calls)])?;
+                .execute(params![
+                    day,
+                    user,
+                    kind,
+                    name,
+                    success,
+                    int(duration),
+                    int(calls)
+                ])?;
             }
             db.execute(&format!("DELETE FROM {table} WHERE {start} < ?1"), [before.micros()])? as u64
         };

@@ -1,4 +1,4 @@
-//! What people keep by name, and the ticks of schedules.
+//! Saved items, and the ticks of schedules.
 
 use super::journal::user;
 use crate::error::{Error, Result};

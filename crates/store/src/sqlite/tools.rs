@@ -13,16 +13,21 @@ use steward_domain::{
 
 pub(super) fn put(db: &Connection, tool: &Valid<ToolDefinition>) -> Result<()> {
     db.prepare_cached(
-        "INSERT INTO tool_definition (id, tool_name, tool_version, application_domain, origin, server, category, description,
-             description_embedding, parameter_schema, return_schema, is_active, requires_validation, timeout_seconds, fallback_tools,
+        "INSERT INTO tool_definition (id, tool_name, tool_version, application_domain, origin, server, \
+            category, description,
+             description_embedding, parameter_schema, return_schema, is_active, requires_validation, \
+             timeout_seconds, fallback_tools,
              approval, idempotency, created_at, updated_at, metadata)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)
          ON CONFLICT (id) DO UPDATE SET tool_name = excluded.tool_name, tool_version = excluded.tool_version,
              application_domain = excluded.application_domain, origin = excluded.origin, server = excluded.server,
-             category = excluded.category, description = excluded.description, description_embedding = excluded.description_embedding,
-             parameter_schema = excluded.parameter_schema, return_schema = excluded.return_schema, is_active = excluded.is_active,
+             category = excluded.category, description = excluded.description, description_embedding = \
+             excluded.description_embedding,
+             parameter_schema = excluded.parameter_schema, return_schema = excluded.return_schema, is_active \
+             = excluded.is_active,
              requires_validation = excluded.requires_validation, timeout_seconds = excluded.timeout_seconds,
-             fallback_tools = excluded.fallback_tools, approval = excluded.approval, idempotency = excluded.idempotency,
+             fallback_tools = excluded.fallback_tools, approval = excluded.approval, idempotency = \
+             excluded.idempotency,
              updated_at = excluded.updated_at, metadata = excluded.metadata",
     )?
     .execute(params![
@@ -59,8 +64,10 @@ pub(super) fn retire(db: &Connection, id: ToolId, at: Timestamp) -> Result<()> {
     if rows == 1 { Ok(()) } else { Err(Error::NotFound { what: "tool", id: id.to_string() }) }
 }
 
-const TOOL: &str = "id, tool_name, tool_version, application_domain, origin, server, category, description, description_embedding,
-    parameter_schema, return_schema, is_active, requires_validation, timeout_seconds, fallback_tools, approval, idempotency, created_at,
+const TOOL: &str = "id, tool_name, tool_version, application_domain, origin, server, category, description, \
+    description_embedding,
+    parameter_schema, return_schema, is_active, requires_validation, timeout_seconds, fallback_tools, \
+    approval, idempotency, created_at,
     updated_at, metadata";
 
 fn row_tool(row: &Row<'_>) -> Result<Valid<ToolDefinition>> {

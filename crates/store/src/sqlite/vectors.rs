@@ -1,5 +1,5 @@
-//! Exact search by meaning, in memory: at ten thousand tools a full scan is quicker than any index
-//! would be worth.
+//! Exact nearest-neighbour search in memory: for ten thousand tools a full scan is fast enough
+//! without an index.
 
 use crate::error::Result;
 use crate::words::vector_from_bytes;
@@ -7,12 +7,12 @@ use rusqlite::Connection;
 use std::sync::{Arc, Mutex};
 use uuid::Uuid;
 
-/// The tools' vectors, read once and again whenever the database has changed.
+/// The tools' vectors, read once and reloaded when the database has changed.
 #[derive(Default)]
 pub(super) struct ToolVectors(Mutex<Option<(i64, Arc<Vectors>)>>);
 
 impl ToolVectors {
-    /// The vectors as they are now. `stamp` moves with every change of the tools.
+    /// The current vectors. `stamp` changes with every change of the tools.
     pub(super) fn current(&self, db: &Connection) -> Result<Arc<Vectors>> {
         let stamp = stamp(db)?;
         if let Ok(known) = self.0.lock()
@@ -28,7 +28,7 @@ impl ToolVectors {
     }
 }
 
-/// Newest change and number of rows: a definition is never deleted, and each change moves
+/// Newest change and number of rows: definitions are never deleted, and each change alters
 /// `updated_at` or the count.
 fn stamp(db: &Connection) -> Result<i64> {
     Ok(db.prepare_cached("SELECT changes FROM tool_stamp")?.query_row([], |row| row.get(0))?)
@@ -48,8 +48,8 @@ fn load(db: &Connection) -> Result<Vectors> {
     Ok(vectors)
 }
 
-/// Unit vectors side by side, grouped by width: the width is the embedding model's, and two models
-/// may be in use.
+/// Unit vectors in one array, grouped by width: the width depends on the embedding model, and two
+/// models may be in use.
 #[derive(Default)]
 pub(super) struct Vectors {
     ids: Vec<Uuid>,
@@ -67,7 +67,7 @@ impl Vectors {
         self.starts.push((start, vector.len()));
     }
 
-    /// The nearest, with cosine distance; equal ones in the order they were pushed.
+    /// The nearest vectors with their cosine distance; ties in order of insertion.
     pub(super) fn nearest(&self, meaning: &[f32], domain: Option<&str>, limit: usize) -> Vec<(Uuid, f32)> {
         let meaning = unit(meaning);
         let mut best: Vec<(f32, usize)> = Vec::with_capacity(limit + 1);
@@ -89,7 +89,7 @@ impl Vectors {
     }
 }
 
-/// The vector at length 1; a zero vector stays.
+/// The vector scaled to length 1; a zero vector is unchanged.
 pub(super) fn unit(vector: &[f32]) -> Vec<f32> {
     let length = vector.iter().map(|x| x * x).sum::<f32>().sqrt();
     let scale = if length > 0.0 { 1.0 / length } else { 0.0 };

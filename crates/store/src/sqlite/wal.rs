@@ -1,12 +1,11 @@
-//! The write-ahead log, kept so that a sync is short.
+//! Manages the write-ahead log so that a sync is short.
 //!
-//! A sync of a file that grows writes the file's length too, and that goes through the file
-//! system's own journal: it takes twice as long as a sync of bytes that lie inside the file, and
-//! now and then ten times. So a busy writer fills the log with zeros, a step at a time and ahead of
-//! what is written, up to where it is begun anew. Checkpoints run beside it on a connection of
-//! their own.
+//! Syncing a file that grows also writes its length, which goes through the journal of the file
+//! system. That takes twice as long as syncing bytes inside the file, and sometimes ten times. A
+//! busy writer therefore fills the log with zeros in advance, in steps, up to the size at which it
+//! is restarted. Checkpoints run on a separate connection.
 //!
-//! Nothing here decides what is durable: that is [`super::sync`]'s.
+//! Durability is not decided here but in [`super::sync`].
 
 use super::connection;
 use super::sync::log_of;
@@ -17,25 +16,25 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::thread::JoinHandle;
 
-/// Batches after which a writer counts as busy, and then those between two looks at the log's
-/// length. Commands that write a few things and end never get here.
+/// Number of batches after which a writer counts as busy, and between two checks of the log's
+/// length. Short commands with a few writes never reach it.
 const BUSY: u64 = 64;
 
 /// Batches between two checkpoints.
 const ROUND: u64 = 256;
 
-/// Bytes of the log that are there before they are needed. A checkpoint beside a busy writer never
-/// quite catches up, so the log begins anew only when SQLite's own has come
+/// Bytes of the log that are allocated in advance. A checkpoint beside a busy writer never
+/// completely catches up, so the log restarts only with SQLite's own checkpoint
 /// ([`connection::CHECKPOINT`] pages), and a little later.
 const ROOM: u64 = (connection::CHECKPOINT as u64 + 2000) * 4120;
 
-/// How much of it is filled at once: more than is written between two looks, and little enough to
-/// wait for.
+/// How much is filled at once: more than is written between two checks, and little enough to wait
+/// for.
 const STEP: u64 = 8 << 20;
 
 const PAGE: [u8; 4096] = [0; 4096];
 
-/// Looks after the log of one writer.
+/// Manages the log of one writer.
 pub(super) struct WalManager {
     log: PathBuf,
     batches: u64,
@@ -49,8 +48,8 @@ impl WalManager {
         Self { log: log_of(path), batches: 0, rounds: None, thread: None, path: path.to_owned() }
     }
 
-    /// After each batch. What fails here costs time, never what was written, so it is left for the
-    /// next round.
+    /// Called after each batch. A failure here costs time but no data, so it is left for the next
+    /// round.
     pub(super) fn after_batch(&mut self, connection: &Connection) {
         self.batches += 1;
         if self.batches.is_multiple_of(BUSY) && self.is_short() {
@@ -61,14 +60,14 @@ impl WalManager {
         }
     }
 
-    /// An erasure cuts the log to nothing, so this is looked at again and again.
+    /// An erasure truncates the log, so this is checked repeatedly.
     fn is_short(&self) -> bool {
         std::fs::metadata(&self.log).is_ok_and(|log| log.len() < ROOM)
     }
 
-    /// Makes the log a step longer. The writer's lock is held, so that no other process appends
-    /// meanwhile; SQLite takes the zeros for the end of the log, as it does with what an earlier
-    /// round left there.
+    /// Extends the log by one step. The writer's lock is held, so that no other process appends
+    /// meanwhile. SQLite treats the zeros as the end of the log, as it does with frames left by an
+    /// earlier round.
     fn make_room(&self, connection: &Connection) -> Result<()> {
         connection.execute_batch("BEGIN IMMEDIATE")?;
         let filled = || -> std::io::Result<()> {
@@ -76,8 +75,8 @@ impl WalManager {
             let length = file.metadata()?.len();
             let step = STEP.min(ROOM.saturating_sub(length));
             file.seek(SeekFrom::Start(length))?;
-            // A page at a time: what was written at once the kernel may keep as one piece, and goes
-            // through all of it with every small write that comes after.
+            // One page at a time: the kernel may keep a large write as one piece and process all of
+            // it for every later small write.
             for _ in 0..step / PAGE.len() as u64 {
                 file.write_all(&PAGE)?;
             }
@@ -88,7 +87,7 @@ impl WalManager {
         Ok(())
     }
 
-    /// Has the pages of the log written to where they belong, beside the writer's work.
+    /// Runs checkpoints beside the writer.
     #[allow(clippy::disallowed_methods, reason = "this is the owner that waits for the thread")]
     fn checkpoint(&mut self) {
         if self.rounds.is_none() {
@@ -102,7 +101,7 @@ impl WalManager {
             self.rounds = Some(rounds);
         }
         if let Some(rounds) = &self.rounds {
-            // One that is still at it has seen to it already.
+            // If one is still running, no other is needed.
             let _busy = rounds.try_send(());
         }
     }

@@ -1,9 +1,9 @@
-//! The one writer: a thread that gathers what waits into one transaction and one sync.
+//! The single writer: a thread that batches pending commits into one transaction and one sync.
 //!
-//! While a transaction is being synced, more work arrives; it shares the next sync. So a single
-//! caller pays one sync a commit, and a hundred callers pay it together. A commit that fails is
-//! taken back alone and harms nobody. A batch in which nobody asks for a sync goes without; see
-//! [`super::sync`] for when it reaches the disk.
+//! While a transaction is being synced, more commits arrive and share the next sync. A single
+//! caller pays one sync per commit, and a hundred callers share it. A commit that fails is rolled
+//! back alone and does not affect the others. A batch in which no commit asks for a sync is not
+//! synced; see [`super::sync`] for when it reaches the disk.
 
 use super::changes;
 use super::journal::{self, Log};
@@ -25,10 +25,10 @@ use steward_domain::{ConversationStatus, RetentionPolicy, Timestamp, Valid};
 use steward_journal::Prepared;
 use tokio::sync::oneshot;
 
-/// How many commits may share a sync. It bounds how long the first of them waits.
+/// Maximum number of commits that share a sync. It bounds how long the first one waits.
 const BATCH: usize = 1024;
 
-/// Work for the writer, with the way to answer.
+/// Work for the writer, with a channel for the reply.
 enum Job {
     Commit {
         scope: Scope,
@@ -54,7 +54,7 @@ enum Job {
 }
 
 impl Job {
-    /// What its answer means.
+    /// What a successful reply guarantees.
     fn durability(&self) -> Durability {
         match self {
             Self::Commit { commit, .. } => commit.durability,
@@ -78,7 +78,7 @@ impl Job {
     }
 }
 
-/// The handle: cheap to use from anywhere, waits for the thread when it is dropped.
+/// The handle: cheap to use from any thread; dropping it waits for the writer thread.
 pub(super) struct Writer {
     jobs: Option<mpsc::Sender<Job>>,
     thread: Option<JoinHandle<()>>,
@@ -143,7 +143,7 @@ impl Writer {
 
 impl Drop for Writer {
     fn drop(&mut self) {
-        // Closing the queue lets the thread finish what it has and end.
+        // Closing the queue lets the thread finish its work and end.
         self.jobs.take();
         if let Some(thread) = self.thread.take() {
             let _panicked = thread.join();
@@ -151,17 +151,17 @@ impl Drop for Writer {
     }
 }
 
-/// What waiting for work came to.
+/// The result of waiting for work.
 enum BatchWait {
     Batch(Vec<Job>),
-    /// Nothing came while we had patience.
+    /// No work arrived before the timeout.
     Nothing,
     Closed,
 }
 
-/// Waits for work and takes what there is. Those who shared the last sync come back with their next
-/// step one after the other; waiting a moment for most of them makes one large sync of what would
-/// be a small one and a large one.
+/// Waits for work and takes all of it. Callers that shared the last sync send their next commit one
+/// after the other; a short wait for most of them gives one large sync instead of a small and a
+/// large one.
 fn gather(queue: &mpsc::Receiver<Job>, before: usize, patience: Option<Duration>) -> BatchWait {
     const MOMENT: Duration = Duration::from_micros(60);
     let first = match patience {
@@ -185,7 +185,7 @@ fn gather(queue: &mpsc::Receiver<Job>, before: usize, patience: Option<Duration>
     }
 }
 
-/// What a job came to, until the sync is done.
+/// The outcome of a job, until the sync is done.
 enum Done {
     Commit(Result<Committed>),
     Retain(Result<RetentionReport>),
@@ -216,11 +216,11 @@ struct State {
 }
 
 impl State {
-    /// One transaction, one sync or none, many answers.
+    /// One transaction, at most one sync, many replies.
     ///
-    /// A savepoint around each job would copy every page that it touches, so the first try goes
-    /// without: failures are rare. If one happens all of it is taken back and done again, each job
-    /// in a savepoint of its own.
+    /// A savepoint around each job would copy every page it touches, so the first attempt uses
+    /// none: failures are rare. If one happens, everything is rolled back and repeated with a
+    /// savepoint for each job.
     fn run(&mut self, batch: Vec<Job>) {
         let done = match self.attempt(&batch, false) {
             Ok(Some(done)) => Ok(done),
@@ -231,8 +231,8 @@ impl State {
             self.give_up();
         }
         if done.is_ok() && batch.iter().any(Job::erases) {
-            // What was erased must not live on in the write-ahead log. A reader may hold it a while
-            // longer; then the next checkpoint does it.
+            // Erased data must not remain in the write-ahead log. A reader may block this for a
+            // while; then the next checkpoint does it.
             let _later = self.connection.pragma_query(None, "wal_checkpoint(TRUNCATE)", |_| Ok(()));
         }
         match done {
@@ -242,8 +242,8 @@ impl State {
         self.wal.after_batch(&self.connection);
     }
 
-    /// Tries the whole batch. `None` means that a job failed and nothing was kept; an error, that
-    /// nothing can be.
+    /// Tries the whole batch. `None` means that a job failed and everything was rolled back; an
+    /// error means that no attempt can succeed.
     fn attempt(&mut self, batch: &[Job], savepoints: bool) -> Result<Option<Vec<Done>>> {
         let late = self.disk.patience(self.options.clock.monotonic()).is_some_and(|left| left.is_zero());
         let synced = late || batch.iter().any(|job| job.durability() == Durability::Synced);
@@ -259,8 +259,8 @@ impl State {
             }
             let done = self.carry_out(job);
             match (done.error(), before) {
-                // A full or failing disk makes SQLite take the whole transaction back, not only
-                // this job.
+                // On a full or failing disk SQLite rolls back the whole transaction, not only this
+                // job.
                 (Some(error), _) if self.connection.is_autocommit() => return Err(shared(error)),
                 (Some(_), None) => {
                     self.give_up();
@@ -280,15 +280,15 @@ impl State {
         let written = journal::write_head(&self.connection, &self.options, &mut self.log)
             .and_then(|()| self.connection.prepare_cached("COMMIT")?.execute([]));
         written.map_err(|error| super::connection::explain(&self.path, &error))?;
-        // What was changed and taken back may have been counted, and then not have been written.
+        // Changes that were rolled back may be counted although they were not written.
         let wrote = !savepoints && self.connection.total_changes() > changes;
         let settled = self.disk.committed(wrote, self.options.clock.monotonic());
         settled.map_err(|error| not_synced(&error))?;
         Ok(Some(all))
     }
 
-    /// Takes to the disk what is only written. What fails here fails again when somebody asks for
-    /// it.
+    /// Syncs everything that is only written. A failure here occurs again at the next sync that a
+    /// caller asks for.
     fn settle(&mut self) {
         if self.disk.settle().is_err() {
             self.disk.postpone(self.options.clock.monotonic());
@@ -312,14 +312,14 @@ impl State {
         }
     }
 
-    /// Takes the transaction back, and with it what the log believed of it.
+    /// Rolls back the transaction and clears the cached state of the log.
     fn give_up(&mut self) {
         let _already_ended = self.connection.execute_batch("ROLLBACK");
         self.log.forget();
     }
 }
 
-/// Answers a job. A caller that has gone does not matter: what was done is done.
+/// Replies to a job. If the caller is gone, the commit still stands.
 fn answer(job: Job, done: Done) {
     match (job, done) {
         (Job::Commit { reply, .. }, Done::Commit(result)) => drop(reply.send(result)),
@@ -327,8 +327,8 @@ fn answer(job: Job, done: Done) {
         (Job::Queue { reply, .. }, Done::Queue(result)) => drop(reply.send(result)),
         #[cfg(feature = "conformance")]
         (Job::LimitPages { reply, .. }, Done::LimitPages(result)) => drop(reply.send(result)),
-        // A job and its outcome are made side by side; dropping the reply tells the caller that the
-        // store closed.
+        // A job and its outcome always match; dropping the reply tells the caller that the store
+        // closed.
         _ => {}
     }
 }
@@ -347,7 +347,7 @@ pub(super) fn not_synced(error: &std::io::Error) -> Error {
     Error::DiskFull { detail: format!("what was written could not be taken to the disk: {error}") }
 }
 
-/// The same refusal for each of those who shared the transaction.
+/// The same error for all that shared the transaction.
 fn shared(error: &Error) -> Error {
     match error {
         Error::DiskFull { detail } => Error::DiskFull { detail: detail.clone() },

@@ -1,5 +1,5 @@
-//! Which batches wait for the disk, seen from inside: what SQLite is set to, and what is still to
-//! be synced.
+//! Which batches wait for the disk, tested from inside: the setting of SQLite, and the unsynced
+//! state.
 
 use super::*;
 use crate::sqlite::connection::open_writer;
@@ -11,7 +11,7 @@ use steward_journal::random::SystemRandom;
 use steward_journal::redact::Redactor;
 use steward_journal::{Draft, note::NoteSigner};
 
-/// A writer without its thread, on a clock that moves when it is told to.
+/// A writer without its thread, with a test clock.
 struct Bench {
     state: State,
     clock: Arc<ManualClock>,
@@ -32,12 +32,12 @@ impl Bench {
         let connection = open_writer(&path).unwrap();
         let log = Log::load(&connection, &options.signer).unwrap();
         let (wal, mut disk) = (WalManager::new(&path), Disk::new(&log_of(&path), clock.monotonic()));
-        // Making the schema left something in the log.
+        // Creating the schema left writes in the log.
         disk.settle().unwrap();
         Self { state: State { connection, options, log, path, wal, disk }, clock, folder }
     }
 
-    /// Runs a batch with an entry for each of these, and says whether all were answered well.
+    /// Runs a batch with an entry for each of these; returns whether all succeeded.
     fn run(&mut self, commits: Vec<Commit>) -> bool {
         let (jobs, answers): (Vec<_>, Vec<_>) = commits
             .into_iter()
@@ -51,7 +51,7 @@ impl Bench {
         answers.into_iter().all(|mut answer| answer.try_recv().unwrap().is_ok())
     }
 
-    /// What SQLite does at a commit: 1 leaves the log to the system, 2 syncs it.
+    /// The `synchronous` setting of SQLite: 1 leaves the log to the system, 2 syncs it.
     fn setting(&self) -> i64 {
         self.state.connection.pragma_query_value(None, "synchronous", |row| row.get(0)).unwrap()
     }
@@ -91,8 +91,7 @@ fn a_batch_is_synced_when_one_of_it_asks() {
     }
 }
 
-/// SQLite syncs nothing for a transaction that changed nothing, or whose changes were all taken
-/// back.
+/// SQLite does not sync a transaction that changed nothing, or whose changes were all rolled back.
 #[test]
 fn a_synced_commit_of_nothing_takes_along_what_came_before() {
     let mut bench = Bench::new();
@@ -105,7 +104,7 @@ fn a_synced_commit_of_nothing_takes_along_what_came_before() {
     }
 }
 
-/// And when that fails nobody is told that it was done.
+/// If that sync fails, no caller gets a success.
 #[test]
 fn what_cannot_be_synced_is_not_answered_as_synced() {
     let mut bench = Bench::new();
@@ -126,12 +125,12 @@ fn nothing_stays_unsynced_for_long() {
     assert!(bench.run(vec![entry().with_next()]));
     let patience = bench.state.disk.patience(bench.clock.monotonic());
     assert_eq!(patience, Some(Duration::from_secs(1)));
-    // Nothing comes: the writer syncs by itself.
+    // No work arrives: the writer syncs by itself.
     let (_jobs, queue) = mpsc::channel();
     assert!(matches!(gather(&queue, 1, Some(Duration::ZERO)), BatchWait::Nothing));
     bench.state.settle();
     assert!(bench.is_all_on_disk());
-    // More of the same keeps coming: after a second one of them is synced.
+    // If more unsynced work keeps arriving, one commit per second is synced.
     for (seconds, setting) in [(0, NORMAL), (0, NORMAL), (1, FULL), (0, NORMAL)] {
         bench.clock.advance(Duration::from_secs(seconds));
         assert!(bench.run(vec![entry().with_next()]));
@@ -139,8 +138,7 @@ fn nothing_stays_unsynced_for_long() {
     }
 }
 
-/// What a process that was killed left behind is synced by the next one, even if that one only
-/// reads.
+/// Writes left by a killed process are synced by the next one, even if that one only reads.
 #[test]
 fn what_was_left_behind_is_seen_to() {
     let mut bench = Bench::new();

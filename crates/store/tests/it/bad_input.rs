@@ -1,4 +1,4 @@
-//! Damaged files, full disks, foreign keys: a clear code, and nothing lost.
+//! Damaged files, full disks, wrong keys: each gives a clear code, and nothing is lost.
 
 use crate::options;
 use crate::sqlite::rusqlite_open;
@@ -92,7 +92,7 @@ async fn a_wrong_key_is_refused_before_anything_is_signed() {
     assert_eq!(verify(&store, options().signer.verifier(), None).await.unwrap().entries, 3);
 }
 
-/// A page limit stands in for a full disk: SQLite reports both in the same way.
+/// A page limit simulates a full disk: SQLite reports both in the same way.
 #[tokio::test]
 async fn a_full_disk_loses_nothing_that_was_acknowledged() {
     let folder = tempfile::tempdir().unwrap();
@@ -126,7 +126,7 @@ async fn a_folder_that_cannot_be_written_is_named() {
     let missing = folder.path().join("no/such/folder/state.db");
     let refused = SqliteStore::open(&missing, options()).err().unwrap();
     assert_eq!(code(&refused), "STO005", "{refused}");
-    // Root may write anywhere, so permissions alone are tested only for others.
+    // Root may write anywhere, so permissions are tested only for other users.
     let locked = folder.path().join("locked");
     std::fs::create_dir(&locked).unwrap();
     std::fs::set_permissions(&locked, std::fs::Permissions::from_mode(0o555)).unwrap();
@@ -136,7 +136,7 @@ async fn a_folder_that_cannot_be_written_is_named() {
     }
 }
 
-/// Whoever rewrites the database by hand is found out, whatever they change.
+/// Any manual change to the database is detected.
 #[tokio::test]
 async fn changes_by_hand_are_found() {
     for (name, sql) in [
@@ -164,7 +164,8 @@ async fn changes_by_hand_are_found() {
         ("where a chain ends", "UPDATE chain SET last_index = 4"),
         (
             "an order",
-            "UPDATE journal_entry SET log_index = 100 WHERE log_index = 3; UPDATE journal_entry SET log_index = 3 WHERE log_index = 4; UPDATE journal_entry SET log_index = 4 WHERE log_index = 100",
+            "UPDATE journal_entry SET log_index = 100 WHERE log_index = 3; UPDATE journal_entry SET \
+                log_index = 3 WHERE log_index = 4; UPDATE journal_entry SET log_index = 4 WHERE log_index = 100",
         ),
     ] {
         let folder = tempfile::tempdir().unwrap();
@@ -213,8 +214,8 @@ async fn a_chains_head_does_not_pass_for_the_logs() {
     assert_eq!(code(&found), "JRN010", "{found}");
 }
 
-/// Entries that somebody without the key appends, with every hash right, have no head over them;
-/// and what does not verify is not signed anew by an export.
+/// Entries appended without the key, with every hash right, have no signed head; and an export does
+/// not sign what does not verify.
 #[tokio::test]
 async fn a_forged_tail_is_found_and_not_exported() {
     let folder = tempfile::tempdir().unwrap();
@@ -226,7 +227,7 @@ async fn a_forged_tail_is_found_and_not_exported() {
             Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
         })
         .unwrap();
-    // The forger lets the program itself append, then puts the old head back: a tail with no
+    // The forger lets the program itself append, then restores the old head: a tail without a
     // signature.
     let store = SqliteStore::open(&path, options()).unwrap();
     let (user, forged) = (user(), TaskId(uuid()));
@@ -252,7 +253,7 @@ async fn a_forged_tail_is_found_and_not_exported() {
     assert_eq!(code(&exported.unwrap_err()), "JRN014");
 }
 
-/// Verifying beside a busy writer raises no false alarm.
+/// Verifying beside a busy writer gives no false alarm.
 #[tokio::test(flavor = "multi_thread")]
 async fn verifying_while_others_write_is_quiet() {
     let folder = tempfile::tempdir().unwrap();
@@ -277,8 +278,8 @@ async fn verifying_while_others_write_is_quiet() {
     assert!(rounds > 0);
 }
 
-/// Two homes with keys of their own open one empty store: whoever signs first owns the log, the
-/// other is told so.
+/// Two homes with different keys open one empty store: the first to sign owns the log, the other
+/// gets an error.
 #[tokio::test]
 async fn a_second_key_cannot_take_over_a_log() {
     let folder = tempfile::tempdir().unwrap();

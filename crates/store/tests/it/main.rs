@@ -1,4 +1,4 @@
-//! The conformance suite against both stores, and what each promises beyond it.
+//! The conformance suite against both stores, and the additional guarantees of each.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -1,4 +1,4 @@
-//! PostgreSQL: the suite, migrations, and row-level security under a crowded pool.
+//! PostgreSQL: the suite, migrations, and row-level security with a busy pool.
 
 use crate::{conform, options};
 use std::sync::Arc;
@@ -36,13 +36,14 @@ async fn passes_the_conformance_suite() {
     conform(Arc::new(PostgresStore::open(&address, options()).await.unwrap())).await;
 }
 
-/// Data of the version before is there after opening it with this one.
+/// Data of the previous version is still there after opening it with this one.
 #[tokio::test(flavor = "multi_thread")]
 async fn opens_the_previous_version() {
     let Some(address) = database().await else { return };
     PostgresStore::create_at_version(&address, 1).await.unwrap();
     let mut connection = <sqlx::PgConnection as sqlx::Connection>::connect(&address).await.unwrap();
-    let sql = "INSERT INTO conversation VALUES ('550e8400-e29b-41d4-a716-446655440000', 'alice', 'todo', now(), now(), 'active', '{}')";
+    let sql = "INSERT INTO conversation VALUES ('550e8400-e29b-41d4-a716-446655440000', 'alice', 'todo', \
+        now(), now(), 'active', '{}')";
     sqlx::raw_sql(sql).execute(&mut connection).await.unwrap();
     let store = PostgresStore::open(&address, options()).await.unwrap();
     assert_eq!(store.schema_version().await.unwrap(), 8);
@@ -50,8 +51,8 @@ async fn opens_the_previous_version() {
     assert!(store.conversation(&Scope::User("alice".parse().unwrap()), id).await.unwrap().is_some());
 }
 
-/// Ten thousand interleaved transactions of two users over a shared pool: the identity never sticks
-/// to a connection.
+/// Ten thousand interleaved transactions of two users over a shared pool: no identity leaks to
+/// another transaction.
 #[tokio::test(flavor = "multi_thread")]
 async fn no_leak_over_pooled_connections() {
     let Some(address) = database().await else { return };
@@ -83,7 +84,7 @@ async fn no_leak_over_pooled_connections() {
     crowd.join_all().await;
 }
 
-/// Even the owner of the tables sees nothing without an identity, and nobody can rewrite the
+/// Even the owner of the tables sees nothing without an identity, and no role can rewrite the
 /// journal.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_owner_is_bound_too_and_the_journal_is_append_only() {
@@ -91,8 +92,8 @@ async fn the_owner_is_bound_too_and_the_journal_is_append_only() {
     let store = PostgresStore::open(&address, options()).await.unwrap();
     let person = settle(&store).await;
     let mut connection = <sqlx::PgConnection as sqlx::Connection>::connect(&address).await.unwrap();
-    // The test's login is a superuser, which row-level security never binds; an ordinary owner is
-    // bound by FORCE.
+    // The test's login is a superuser, which bypasses row-level security; FORCE applies it to an
+    // ordinary owner.
     for sql in [
         "CREATE ROLE plain_owner",
         "ALTER TABLE journal_entry OWNER TO plain_owner",
@@ -116,8 +117,8 @@ async fn the_owner_is_bound_too_and_the_journal_is_append_only() {
     }
 }
 
-/// Each kind of commit under the setting that it asks for, which does not stick to the connection;
-/// and a commit of nothing makes the server write its log out.
+/// Each kind of commit uses its own setting, which does not leak to the next transaction; and an
+/// empty commit makes the server flush its WAL.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_unsynced_commit_does_not_wait_for_the_servers_disk() {
     let Some(address) = database().await else { return };
@@ -156,7 +157,8 @@ async fn a_server_that_is_not_there_is_named() {
     assert!(matches!(refused, steward_store::Error::Unreachable { .. }), "{refused:?}");
 }
 
-/// A copy goes into an empty database, whole or not at all, and work goes on there.
+/// A snapshot is restored into an empty database, completely or not at all, and work continues
+/// there.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_snapshot_fills_an_empty_database() {
     let (Some(from), Some(to), Some(other)) = (database().await, database().await, database().await) else {
@@ -178,12 +180,12 @@ async fn a_snapshot_fills_an_empty_database() {
     assert_eq!(restored.unprotected_tables().await.unwrap(), Vec::<String>::new(), "policies hold again");
     let verified = verify(&restored, options().signer.verifier(), Some(&head.note)).await.unwrap();
     assert_eq!(verified.entries, head.size);
-    // Numbers that the database gives go on where they were.
+    // Sequences continue where they were.
     let more = settle(&restored).await;
     assert!(restored.task(&scope(&more.user), more.task).await.unwrap().is_some());
     let used = PostgresStore::restore(&to, &copy).await.unwrap_err();
     assert_eq!(used.code(), "STO002", "{used}");
-    // Cut off anywhere, it is refused, and nothing is there.
+    // A truncated file is refused at any length, and nothing is restored.
     let bytes = std::fs::read(&copy).unwrap();
     for share in [1, 3, 7, 9] {
         let cut = folder.path().join(format!("cut{share}"));

@@ -1,4 +1,4 @@
-//! The work queue between processes: here they are stores of their own on one database.
+//! The work queue between processes, simulated by separate stores on one database.
 
 use crate::options;
 use crate::postgres::database;
@@ -44,7 +44,7 @@ async fn two(address: &str) -> [Arc<PostgresStore>; 2] {
 async fn work_from_another_process_wakes_at_once() {
     let Some(address) = database().await else { return };
     let [here, there] = two(&address).await;
-    // What was said before anybody listened may be work.
+    // Notifications from before listening started may be work.
     let first = wait(here.clone(), LONG).await;
     assert!(first < LONG / 10, "{first:?}");
     while wait(here.clone(), SHORT).await < SHORT {}
@@ -56,8 +56,7 @@ async fn work_from_another_process_wakes_at_once() {
     assert_eq!(claim(&*here, 9).await[0].task, id);
 }
 
-/// The server ends the listening connection; work that comes while nobody hears is found all the
-/// same.
+/// The server closes the listening connection; work that arrives meanwhile is still found.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_lost_connection_is_made_anew() {
     let Some(address) = database().await else { return };
@@ -81,7 +80,7 @@ async fn a_lost_connection_is_made_anew() {
     assert!(waited < LONG / 3, "{waited:?}");
 }
 
-/// The lease passes on while a commit under the old one is on its way: the commit waits for the
+/// The lease passes on while a commit under the old one is in progress: the commit waits for the
 /// row, then is refused.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_commit_waits_for_the_claim_that_outruns_it() {
@@ -98,7 +97,7 @@ async fn a_commit_waits_for_the_claim_that_outruns_it() {
         .execute(&mut *outrun)
         .await
         .unwrap();
-    // A row that somebody is writing is passed over, not waited for.
+    // A row that is locked by a writer is skipped, not waited for.
     assert!(store.claim(&lease.worker, at(99), LEASE, 9, 99).await.unwrap().is_empty());
     let mut late = tokio::task::JoinSet::new();
     let (writer, mine) = (store.clone(), scope(&user));
@@ -115,8 +114,8 @@ async fn a_commit_waits_for_the_claim_that_outruns_it() {
     assert_eq!(after, before, "nothing of the refused commit is written");
 }
 
-/// A process that was paused in the middle of a claim holds up the tasks of that user, not those of
-/// others, and nobody for long.
+/// A process that stalls in the middle of a claim blocks only the tasks of that user, and only for
+/// a short time.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_paused_claimer_holds_up_nobody_for_long() {
     let Some(address) = database().await else { return };
@@ -138,8 +137,8 @@ async fn a_paused_claimer_holds_up_nobody_for_long() {
     assert_eq!(claim(&*store, 2).await[0].task, first);
 }
 
-/// Ten thousand tasks of fifty users wait; no step of finding the next ones touches more than two
-/// rows of a user.
+/// Ten thousand tasks of fifty users wait; no step of the search touches more than two rows of a
+/// user.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_index_serves_the_claim() {
     fn most_rows(plan: &serde_json::Value) -> f64 {
@@ -150,7 +149,8 @@ async fn an_index_serves_the_claim() {
     let Some(address) = database().await else { return };
     let [store, _] = two(&address).await;
     let mut raw = PgConnection::connect(&address).await.unwrap();
-    let fill = "INSERT INTO task SELECT gen_random_uuid(), 'user-' || n % 50, 'pending', now(), NULL, '{}' FROM generate_series(1, 10000) n;
+    let fill = "INSERT INTO task SELECT gen_random_uuid(), 'user-' || n % 50, 'pending', now(), NULL, '{}' \
+        FROM generate_series(1, 10000) n;
         INSERT INTO task_queue (task_id, user_id, ready_at) SELECT id, user_id, '2026-01-01' FROM task";
     sqlx::raw_sql(fill).execute(&mut raw).await.unwrap();
     for analyzed in [false, true] {
@@ -163,8 +163,8 @@ async fn an_index_serves_the_claim() {
     }
 }
 
-/// A second process on the same file claims what the first queued, and is fenced off by it; it
-/// hears of nothing and looks when its time is over.
+/// A second process on the same file claims what the first queued, and is fenced off by it. It gets
+/// no notifications and looks at its timeout.
 #[tokio::test(flavor = "multi_thread")]
 async fn two_processes_share_one_file() {
     let folder = tempfile::tempdir().unwrap();

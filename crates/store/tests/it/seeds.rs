@@ -64,13 +64,13 @@ fn every_row_of_the_page_is_true() {
     assert!(rows > 250, "the page names every field of every seed, not {rows}");
 }
 
-/// A behaviour that both stores keep needs the same columns in both.
+/// Both stores behave alike, so they need the same columns.
 #[test]
 fn the_two_stores_have_the_same_columns() {
     let (mut sqlite, mut postgres) = (columns("sqlite"), columns("postgres"));
-    // SQLite links entries instead of indexing them, watches its tools and counts the queue's
-    // tokens in a table; PostgreSQL has row-level security on every table, a sequence for the
-    // tokens, and orders entries by an id of its own until the log gives them their place.
+    // SQLite links entries instead of indexing them, tracks changes of its tools, and counts the
+    // queue's tokens in a table. PostgreSQL has row-level security on every table, a sequence for
+    // the tokens, and orders entries by a separate id until they get their index in the log.
     let own = |tables: &mut BTreeMap<String, BTreeSet<String>>, table: &str, names: &[&str]| {
         for name in names {
             assert!(tables.get_mut(table).unwrap().remove(*name), "{table}.{name} is gone: update this list");
@@ -85,7 +85,7 @@ fn the_two_stores_have_the_same_columns() {
     assert_eq!(sqlite, postgres);
 }
 
-/// The schemas in `docs/schemas/` are those of the types; `STEWARD_BLESS=1` writes them anew.
+/// The schemas in `docs/schemas/` match the types; `STEWARD_BLESS=1` updates them.
 #[test]
 fn published_schemas_are_current() {
     for (name, schema) in schemas() {

@@ -15,7 +15,7 @@ async fn passes_the_conformance_suite() {
     conform(Arc::new(SqliteStore::open(&folder.path().join("state.db"), options()).unwrap())).await;
 }
 
-/// Data of the version before is there after opening it with this one.
+/// Data of the previous version is still there after opening it with this one.
 #[tokio::test]
 async fn opens_the_previous_version() {
     let folder = tempfile::tempdir().unwrap();
@@ -34,7 +34,7 @@ async fn opens_the_previous_version() {
 }
 
 /// Two stores on one file, as when the command line is used beside a running server: no entry is
-/// lost, the chain and the log hold.
+/// lost, and the chain and the log verify.
 #[tokio::test(flavor = "multi_thread")]
 async fn two_writers_share_one_file() {
     let folder = tempfile::tempdir().unwrap();
@@ -55,9 +55,8 @@ async fn two_writers_share_one_file() {
     assert_eq!((verified.entries, verified.signed, verified.chains), (40, 40, 1));
 }
 
-/// The files as they lie there while the store is open are what a process leaves behind that is
-/// killed: an entry that was written and not synced is in them, and the next process goes on after
-/// it.
+/// Copying the files of an open store simulates a killed process: an entry that was written but not
+/// synced is in them, and the next process continues after it.
 #[tokio::test]
 async fn an_unsynced_commit_outlives_its_process() {
     let folder = tempfile::tempdir().unwrap();
@@ -82,7 +81,7 @@ pub(crate) fn rusqlite_open(path: &std::path::Path) -> rusqlite::Connection {
     rusqlite::Connection::open(path).unwrap()
 }
 
-/// A copy is what one moment saw, and a store of its own.
+/// A snapshot is consistent, and is an independent store.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_snapshot_is_a_store_of_its_own() {
     let folder = tempfile::tempdir().unwrap();

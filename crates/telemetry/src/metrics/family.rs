@@ -1,21 +1,21 @@
-//! One metric with its label sets, and how it is written for Prometheus.
+//! One metric with its label sets, and its Prometheus format.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::time::Duration;
 
-/// What stands for the label sets that are too many.
+/// The label value for label sets beyond the limit.
 const OTHER: &str = "other";
 
-/// Upper bounds in seconds: from a call within the process to a long answer of a model.
+/// Upper bounds in seconds: from a call within the process to a long model reply.
 const BOUNDS: [f64; 17] =
     [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 1800.0];
 
-/// What is counted under one label set.
+/// The value of one label set.
 pub(super) trait Series: Default {
-    /// The word for its type.
+    /// The Prometheus type.
     const TYPE: &'static str;
-    /// Writes its samples. `labels` is what stands inside the braces.
+    /// Writes its samples. `labels` is the text inside the braces.
     fn samples(&self, name: &str, labels: &str, millionths: bool, text: &mut String);
 }
 
@@ -25,7 +25,7 @@ pub(super) struct Family<S> {
     name: &'static str,
     help: &'static str,
     labels: &'static [&'static str],
-    /// So many of the labels, from the first, may have any value.
+    /// The number of leading labels that may have any value.
     open: usize,
     limit: usize,
     millionths: bool,
@@ -43,13 +43,13 @@ impl<S: Series> Family<S> {
         Self { name, help, labels, open, limit, millionths: false, series: BTreeMap::new() }
     }
 
-    /// Counted in millionths, shown in ones.
+    /// Counts in millionths, rendered in units.
     pub(super) fn in_millionths(mut self) -> Self {
         self.millionths = true;
         self
     }
 
-    /// The series of these values; the one for the others when there are too many.
+    /// The series of these values; the `other` series if there are too many.
     pub(super) fn at(&mut self, values: &[&str]) -> &mut S {
         let mut key: Vec<String> = values.iter().map(|value| (*value).to_owned()).collect();
         if self.series.len() >= self.limit && !self.series.contains_key(&key) {
@@ -99,11 +99,10 @@ impl Series for Counter {
     }
 }
 
-/// How long things took.
+/// A histogram of durations.
 #[derive(Debug, Default)]
 pub(super) struct Histogram {
-    /// Of each bound those that are above the one before; what is above the last is only in
-    /// `count`.
+    /// The count of each bucket, not cumulative; values above the last bound are only in `count`.
     buckets: [u64; BOUNDS.len()],
     count: u64,
     sum: Duration,

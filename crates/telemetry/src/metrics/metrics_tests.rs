@@ -1,5 +1,5 @@
-//! What is rendered is read back by a small reader of the format, so that escaping and buckets are
-//! checked and not compared.
+//! The rendered text is parsed by a small reader of the format, so that escaping and buckets are
+//! checked rather than compared.
 
 use super::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,7 +8,7 @@ use tracing_subscriber::layer::SubscriberExt as _;
 /// A sample: name, labels, value.
 type Sample = (String, BTreeMap<String, String>, f64);
 
-/// Reads the text format; panics at whatever does not keep to it.
+/// Parses the text format; panics at a violation.
 fn read(text: &str) -> (BTreeMap<String, String>, Vec<Sample>) {
     assert!(text.is_empty() || text.ends_with('\n'));
     let (mut types, mut samples, mut helped) = (BTreeMap::new(), Vec::new(), BTreeSet::new());
@@ -68,7 +68,7 @@ fn value(samples: &[Sample], name: &str, labels: &[(&str, &str)]) -> Option<f64>
     samples.iter().find(|(known, has, _)| known == name && *has == wanted).map(|(.., value)| *value)
 }
 
-/// Counts what `work` does.
+/// Counts the spans of `work`.
 fn counted(label_sets: usize, work: impl FnOnce()) -> (BTreeMap<String, String>, Vec<Sample>) {
     let metrics = Metrics::new(label_sets, None);
     let layer = crate::collect::Collect {
@@ -116,7 +116,7 @@ fn spans_become_metrics() {
         );
         task.record("steward.outcome", "completed");
         drop(task);
-        // Too low, and not ours.
+        // The level is too low, or the crate is not ours.
         drop(tracing::debug_span!("execute_tool", gen_ai.operation.name = "execute_tool"));
         drop(tracing::info_span!(target: "rmcp", "x", gen_ai.operation.name = "execute_tool"));
     });
@@ -173,7 +173,7 @@ fn buckets_are_cumulative_and_end_with_all() {
     let bounds: Vec<f64> = buckets.iter().map(|(bound, _)| bound.replace('+', "").parse().unwrap()).collect();
     assert!(bounds.is_sorted() && bounds.last() == Some(&f64::INFINITY), "{bounds:?}");
     let at = |le: &str| buckets.iter().find(|(bound, _)| bound == le).unwrap().1;
-    // A bound belongs to its bucket.
+    // A bound is inclusive.
     assert_eq!((at("0.001"), at("0.0025"), at("0.05"), at("2.5"), at("1800")), (2.0, 3.0, 4.0, 5.0, 5.0));
     assert_eq!(at("+Inf"), 6.0);
     assert_eq!(value(&samples, "steward_x_seconds_count", &[("tool", "a")]), Some(6.0));

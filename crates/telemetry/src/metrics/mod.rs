@@ -1,9 +1,8 @@
-//! Metrics, counted from the spans that close: code is instrumented once. Rendered as Prometheus
-//! text.
+//! Metrics, counted from closed spans: code is instrumented once. Rendered as Prometheus text.
 //!
-//! What is kept has a bound: of each metric at most so many label sets, and whatever comes after
-//! them is counted under `other`. The closed words (outcomes, directions) stay what they are even
-//! then, so that a rate of errors stays right.
+//! Memory is bounded: each metric has a maximum number of label sets, and further ones are counted
+//! as `other`. Labels with fixed values (outcomes, directions) keep their value even then, so that
+//! error rates stay right.
 
 mod family;
 
@@ -13,7 +12,7 @@ use crate::otlp::Delivery;
 use crate::span::Span;
 use family::{Counter, Family, Histogram};
 
-/// The words in which anything ends. Others are counted as `other`.
+/// The known outcomes. Others are counted as `other`.
 const OUTCOMES: [&str; 12] = [
     "approval_needed",
     "cancelled",
@@ -49,7 +48,7 @@ struct Families {
 }
 
 impl Metrics {
-    /// The type of what [`render`](Self::render) gives, for an HTTP answer.
+    /// The content type of [`render`](Self::render), for an HTTP response.
     pub const CONTENT_TYPE: &'static str = "text/plain; version=0.0.4; charset=utf-8";
 
     pub(crate) fn new(label_sets: usize, delivery: Option<Arc<Delivery>>) -> Self {
@@ -115,7 +114,7 @@ impl Metrics {
         Self { families: Arc::new(Mutex::new(families)), delivery }
     }
 
-    /// Counts a span that has closed.
+    /// Counts a closed span.
     pub(crate) fn observe(&self, span: &Span) {
         let outcome = span.outcome();
         let outcome = if OUTCOMES.contains(&outcome) { outcome } else { "other" };
@@ -150,7 +149,7 @@ impl Metrics {
         }
     }
 
-    /// Everything, as Prometheus reads it.
+    /// All metrics in Prometheus format.
     #[must_use]
     pub fn render(&self) -> String {
         let mut text = String::new();

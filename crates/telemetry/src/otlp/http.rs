@@ -1,7 +1,6 @@
-//! The door to the receiver: one POST of a batch, and what its answer means.
+//! The HTTP client for the receiver: one POST of a batch, and the meaning of the response.
 //!
-//! Redirects and proxies are not followed, so that the headers go where they were meant to and
-//! nowhere else.
+//! Redirects and proxies are not followed, so that the headers go only to the configured receiver.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,22 +12,22 @@ use reqwest::{Client, Response, StatusCode, Url};
 use super::wire;
 use crate::options::{Endpoint, Headers};
 
-/// How long one POST may take.
+/// Time limit of one POST.
 const WITHIN: Duration = Duration::from_secs(10);
-/// How long a connection may take.
+/// Time limit of connecting.
 const CONNECT_WITHIN: Duration = Duration::from_secs(5);
-/// The longest wait that a receiver may ask for.
+/// Maximum wait that a receiver may request.
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
-/// The most that is read of an answer.
+/// Maximum size of a response.
 const ANSWER: usize = 64 * 1024;
 
-/// What became of a batch.
+/// The outcome of a batch.
 pub(super) enum Posted {
-    /// It arrived, except for so many spans.
+    /// Accepted, except for this many spans.
     Taken { rejected: u64 },
-    /// Trying again may help, after this wait if the receiver named one.
+    /// A retry may help, after this wait if the receiver named one.
     Again(Option<Duration>),
-    /// Nothing helps.
+    /// Refused; a retry does not help.
     Refused,
 }
 
@@ -40,8 +39,8 @@ pub(super) struct Receiver {
 }
 
 impl Receiver {
-    /// Nothing is sent yet. Without TLS no certificates of the system are needed, which a bare
-    /// container may lack.
+    /// Sends nothing yet. Without TLS, no system certificates are needed, which a minimal container
+    /// may lack.
     pub(super) fn new(endpoint: &Endpoint, headers: &Headers) -> Result<Self, String> {
         let builder = Client::builder()
             .no_proxy()
@@ -51,7 +50,7 @@ impl Receiver {
             .timeout(WITHIN)
             .user_agent("steward");
         let builder = if endpoint.is_https() {
-            // If another part of the program has already chosen, that stays.
+            // If another part of the program has already installed a provider, that one stays.
             let _chosen = rustls::crypto::ring::default_provider().install_default();
             builder.tls_backend_rustls()
         } else {
@@ -87,8 +86,7 @@ impl Receiver {
     }
 }
 
-/// How many spans the receiver did not take. An answer that cannot be read says nothing against
-/// them.
+/// The number of spans that the receiver rejected. A response that cannot be parsed counts as none.
 async fn rejected(mut response: Response) -> u64 {
     let mut answer = Vec::new();
     while let Ok(Some(chunk)) = response.chunk().await {

@@ -1,9 +1,8 @@
-//! Spans on their way to an OTLP receiver, by HTTP and protobuf.
+//! Export of spans to an OTLP receiver, with HTTP and protobuf.
 //!
-//! Whoever closes a span puts it into a queue and goes on; a thread of its own takes batches out
-//! and posts them. When the queue is full the span is dropped and counted. The thread has its own
-//! small runtime, so that it needs none of the program's and the last spans can leave while the
-//! program ends, within the time they are given and not a moment longer.
+//! Closing a span puts it into a queue without waiting; a dedicated thread takes batches out and
+//! posts them. If the queue is full, the span is dropped and counted. The thread has its own small
+//! runtime, so that the last spans can be sent while the program shuts down, within a time limit.
 
 mod http;
 mod wire;
@@ -22,25 +21,25 @@ use crate::options::{Endpoint, Headers};
 use crate::span::Span;
 use http::{Posted, Receiver};
 
-/// Spans that wait; some kilobytes each at most.
+/// Maximum number of queued spans; a few kilobytes each.
 const WAITING: usize = 4096;
-/// Spans in one POST.
+/// Spans per POST.
 const BATCH: usize = 512;
 /// How long the first span of a batch waits for others.
 const GATHER: Duration = Duration::from_secs(1);
-/// POSTs of one batch.
+/// Attempts per batch.
 const ATTEMPTS: u32 = 3;
-/// The wait after the first that failed; each later one is twice as long.
+/// The wait after the first failure; it doubles each time.
 const BACKOFF: Duration = Duration::from_secs(1);
 
-/// What became of spans so far.
+/// Delivery counts of spans so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Delivered {
-    /// The receiver took them.
+    /// The receiver accepted them.
     pub exported: u64,
-    /// The receiver did not take them, or could not be reached.
+    /// The receiver refused them or could not be reached.
     pub failed: u64,
-    /// There was no room for them: the receiver is too slow, or gone.
+    /// The queue was full: the receiver is too slow, or gone.
     pub dropped: u64,
 }
 
@@ -60,7 +59,7 @@ impl Delivery {
     }
 }
 
-/// Where spans are put. It never waits.
+/// The queue of spans. It never blocks.
 #[derive(Debug)]
 pub(crate) struct Queue {
     sender: mpsc::Sender<Span>,
@@ -86,7 +85,7 @@ pub(crate) struct Exporter {
 }
 
 impl Exporter {
-    /// Starts the thread; nothing is sent yet.
+    /// Starts the thread; sends nothing yet.
     #[allow(clippy::disallowed_methods, reason = "this is the owner that waits for the thread")]
     pub(crate) fn start(endpoint: &Endpoint, headers: &Headers, service: &str) -> Result<(Self, Queue)> {
         let failed = |detail: String| Error::NotStarted { detail };
@@ -111,7 +110,7 @@ impl Exporter {
                     () = too_late(stopping) => {}
                 }
             });
-            // A name that is still being looked up holds nobody up.
+            // A pending DNS lookup must not delay the shutdown.
             runtime.shutdown_timeout(Duration::ZERO);
         });
         let thread = Some(thread.map_err(|error| failed(error.to_string()))?);
@@ -122,11 +121,12 @@ impl Exporter {
         Arc::clone(&self.delivery)
     }
 
-    /// Sends what waits, within this time, and ends the thread. What could not be sent has failed.
+    /// Sends queued spans within this time, and ends the thread. Spans that could not be sent count
+    /// as failed.
     pub(crate) fn finish(&mut self, within: Duration) -> Delivered {
         if let Some(thread) = self.thread.take() {
             self.stop.send_replace(Some(within));
-            // It ends by itself: every wait in it is under `too_late`.
+            // The thread ends by itself: every wait in it is bounded by `too_late`.
             let _ended = thread.join();
             let known = self.delivery.so_far();
             let queued = self.delivery.queued.load(Ordering::Relaxed);
@@ -143,16 +143,16 @@ impl Drop for Exporter {
     }
 }
 
-/// Waits until the program ends, or for ever.
+/// Waits until shutdown; returns its time limit.
 async fn told(stopping: &mut watch::Receiver<Option<Duration>>) -> Option<Duration> {
     match stopping.wait_for(Option::is_some).await {
         Ok(within) => *within,
-        // The owner is gone without a word: there is no time left.
+        // The owner was dropped without a shutdown: no time is left.
         Err(_) => None,
     }
 }
 
-/// Returns when the last spans had their time.
+/// Returns when the time limit of the shutdown has passed.
 async fn too_late(mut stopping: watch::Receiver<Option<Duration>>) {
     sleep(told(&mut stopping).await.unwrap_or_default()).await;
 }
@@ -170,7 +170,7 @@ impl Post {
         let mut batch = Vec::with_capacity(BATCH);
         loop {
             let ending = tokio::select! {
-                // None means that nobody is left to put any.
+                // None means that all senders are gone.
                 taken = spans.recv_many(&mut batch, BATCH) => taken == 0,
                 _ = told(&mut self.stopping) => true,
             };
@@ -179,7 +179,7 @@ impl Post {
             }
             self.send(std::mem::take(&mut batch)).await;
         }
-        // Nothing is taken any more; what was taken before is sent.
+        // No more spans are accepted; queued ones are sent.
         spans.close();
         loop {
             while batch.len() < BATCH
@@ -194,7 +194,7 @@ impl Post {
         }
     }
 
-    /// Fills the batch, until it is full or has waited long enough. True when the program ends.
+    /// Fills the batch until it is full or has waited long enough. True at shutdown.
     async fn gather(&mut self, spans: &mut mpsc::Receiver<Span>, batch: &mut Vec<Span>) -> bool {
         let enough = sleep(GATHER);
         tokio::pin!(enough);
@@ -224,7 +224,7 @@ impl Post {
                 Posted::Refused => break,
                 Posted::Again(asked) => asked,
             };
-            // A program that ends does not wait for a receiver that does not answer.
+            // A shutdown does not retry.
             let ending = self.stopping.borrow().is_some();
             if ending || attempt == ATTEMPTS {
                 break;

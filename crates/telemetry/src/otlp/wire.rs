@@ -1,19 +1,18 @@
-//! The few messages of OTLP that spans need, in protobuf. Names and numbers are those of the
-//! published protocol; what we never send (events, links, states) is left out, which protobuf
-//! allows.
+//! The OTLP messages that spans need, in protobuf. Names and numbers are those of the published
+//! protocol; fields that we never send (events, links, states) are omitted, as protobuf allows.
 
 use prost::{Message, Oneof};
 
 use crate::span::{Kind, Span as Closed, Value};
 
-/// What is posted to `/v1/traces`.
+/// The body of a POST to `/v1/traces`.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct Request {
     #[prost(message, repeated, tag = "1")]
     pub(crate) resource_spans: Vec<ResourceSpans>,
 }
 
-/// What comes back.
+/// The response.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct Response {
     #[prost(message, optional, tag = "1")]
@@ -78,7 +77,7 @@ pub(crate) struct Span {
     pub(crate) status: Option<Status>,
 }
 
-/// How a span ended; the message is left out, since it may repeat what was said.
+/// The status of a span. The message is omitted, since it may contain content.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct Status {
     #[prost(int32, tag = "3")]
@@ -111,11 +110,11 @@ pub(crate) enum Any {
     Float(f64),
 }
 
-/// The status of a span of which nothing bad is known, and that of a failure.
+/// The status codes of a span: unset, and error.
 const UNSET: i32 = 0;
 const ERROR: i32 = 2;
 
-/// A batch of spans as it is posted.
+/// The request for a batch of spans.
 pub(crate) fn request(service: &str, spans: impl IntoIterator<Item = Closed>) -> Request {
     let version = env!("CARGO_PKG_VERSION");
     let about = [
@@ -152,7 +151,7 @@ fn span(closed: Closed) -> Option<Span> {
         },
         start_time_unix_nano: closed.began,
         end_time_unix_nano: closed.began.saturating_add(took),
-        // Some receivers read it without asking whether it is there.
+        // Some receivers read it without checking that it is present.
         status: Some(Status { code: if failed { ERROR } else { UNSET } }),
         attributes: closed.fields.into_iter().map(|(key, value)| pair(key, any(value))).collect(),
     })

@@ -1,5 +1,5 @@
-//! A receiver that is dead, hangs, refuses or stammers: the work does not notice, and the end of
-//! the program has its deadline.
+//! A receiver that is down, hangs, refuses or fails at times: the work is not affected, and
+//! shutdown has a deadline.
 
 use std::time::{Duration, Instant};
 
@@ -16,7 +16,8 @@ async fn spans(count: usize) {
     }
 }
 
-/// How long spans take under this receiver, how long the end takes, and what became of them.
+/// Measures how long spans take with this receiver, how long shutdown takes, and the delivery
+/// counts.
 fn measured(url: &str, count: usize, within: Duration) -> (Duration, Duration, Delivered) {
     let began = Instant::now();
     let (telemetry, ()) = under(&options(url), spans(count));
@@ -70,7 +71,7 @@ fn dropping_has_the_deadline_of_the_options() {
 fn batches_are_posted_while_the_work_goes_on() {
     let receiver = Receiver::start(vec![Act::Status(503), Act::Status(200)]);
     let (telemetry, ()) = under(&options(&receiver.url), spans(3));
-    // Once refused for the moment, then taken.
+    // Refused temporarily once, then accepted.
     receiver.wait();
     receiver.wait();
     assert_eq!(telemetry.shutdown(Duration::from_secs(10)), Delivered { exported: 3, failed: 0, dropped: 0 });

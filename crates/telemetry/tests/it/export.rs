@@ -1,4 +1,4 @@
-//! Spans arrive under the names of the GenAI semantic conventions, in their trace, with their
+//! Spans arrive with the names of the GenAI semantic conventions, in their trace, with their
 //! outcome.
 
 use serde_json::json;
@@ -7,20 +7,21 @@ use steward_models::{Chat, Local, Model as _, Turn};
 use steward_telemetry::{Delivered, Endpoint, Headers, Options, Telemetry, prepare};
 use tracing::Instrument as _;
 
-use crate::house::{desk, model, reply, request, server};
+use crate::app::{gateway, model, reply, request, server};
 use crate::receiver::{Act, Got, Receiver};
 
 pub(crate) fn options(receiver: &str) -> Options {
     Options { endpoint: Some(Endpoint::parse(receiver).unwrap()), metrics: true, ..Options::default() }
 }
 
-/// Does work under this telemetry.
+/// Runs work with this telemetry.
 pub(crate) fn under<W: Future>(options: &Options, work: W) -> (Telemetry, W::Output) {
     let (telemetry, dispatch) = prepare(options).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let dispatch = dispatch.unwrap();
     let done = tracing::dispatcher::with_default(&dispatch, || runtime.block_on(work));
-    // That of a process lives until its end, too: the exporter must end while spans may still come.
+    // The subscriber of a process also lives until its end: the exporter must stop while spans may
+    // still arrive.
     std::mem::forget(dispatch);
     (telemetry, done)
 }
@@ -52,12 +53,12 @@ fn a_run_with_a_model_and_tools() {
             let chat = Chat { turns: vec![Turn::user("hi")], max_tokens: Some(77), ..Chat::default() };
             model(&url, "k").chat(&chat).await.unwrap();
             Local.chat(&chat).await.unwrap();
-            let desk = desk();
-            let receipt = desk.call(&request("crm.find", json!({ "n": 1 }))).await.unwrap();
+            let gateway = gateway();
+            let receipt = gateway.call(&request("crm.find", json!({ "n": 1 }))).await.unwrap();
             assert_eq!(receipt.attempts, 1);
-            desk.call(&request("crm.break", json!({}))).await.unwrap_err();
-            desk.call(&request("crm.find", json!({ "n": "one" }))).await.unwrap_err();
-            desk.call(&request("crm.nothing", json!({}))).await.unwrap_err();
+            gateway.call(&request("crm.break", json!({}))).await.unwrap_err();
+            gateway.call(&request("crm.find", json!({ "n": "one" }))).await.unwrap_err();
+            gateway.call(&request("crm.nothing", json!({}))).await.unwrap_err();
         }
         .instrument(run)
         .await;
@@ -112,7 +113,7 @@ fn a_run_with_a_model_and_tools() {
     assert_eq!((well.at("gen_ai.tool.name"), well.at("gen_ai.tool.type")), ("crm.find", "function"));
     assert_eq!((well.at("gen_ai.tool.call.id").len(), well.at("steward.attempts")), (36, "1"));
     assert_eq!((badly.at("error.type"), badly.at("gen_ai.tool.call.id")), ("TOL004", ""));
-    // A name that no tool has is not passed on.
+    // The name of a tool that does not exist is not exported.
     let unknown = named(&spans, "execute_tool");
     assert_eq!((unknown.at("error.type"), unknown.at("gen_ai.tool.name")), ("TOL002", ""));
 
@@ -133,7 +134,7 @@ fn a_run_with_a_model_and_tools() {
 fn a_call_that_is_given_up_says_so() {
     let receiver = Receiver::start(vec![Act::Status(200)]);
     let (telemetry, ()) = under(&options(&receiver.url), async {
-        // It accepts and says nothing.
+        // It accepts the connection and never responds.
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/v1", listener.local_addr().unwrap());
         let model = model(&url, "k");

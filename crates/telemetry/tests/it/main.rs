@@ -1,4 +1,4 @@
-//! Tests of the crate from outside: real calls, real sockets, a receiver of our own.
+//! Integration tests: real calls, real sockets, a test receiver.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -8,8 +8,8 @@
     reason = "a test may fail loudly"
 )]
 
+mod app;
 mod delivery;
 mod export;
-mod house;
 mod receiver;
 mod secrets;

@@ -1,5 +1,5 @@
-//! An OTLP receiver on a loopback socket. It reads protobuf by its numbers alone, and so knows
-//! nothing of how we write it.
+//! An OTLP receiver on a loopback socket. It decodes protobuf by field numbers, independently of
+//! our encoder.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, mpsc};
@@ -10,14 +10,14 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Runtime;
 use tokio::task::JoinSet;
 
-/// What is done with a request.
+/// The behaviour for a request.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Act {
-    /// Answer with this status, and ask to come back at once.
+    /// Respond with this status and ask for an immediate retry.
     Status(u16),
-    /// Say that so many spans were not taken.
+    /// Report that this many spans were rejected.
     Reject(u8),
-    /// Never answer.
+    /// Never respond.
     Hang,
 }
 
@@ -32,7 +32,7 @@ pub(crate) struct Receiver {
 }
 
 impl Receiver {
-    /// Plays the acts in turn, and the last one for ever.
+    /// Plays the acts in turn, and repeats the last one.
     pub(crate) fn start(acts: Vec<Act>) -> Self {
         let runtime =
             tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
@@ -41,7 +41,7 @@ impl Receiver {
         let requests: Arc<Mutex<Vec<Request>>> = Arc::default();
         let (tell, arrived) = mpsc::channel();
         let kept = Arc::clone(&requests);
-        // The runtime is the owner: it ends with the receiver.
+        // The runtime owns the task: it ends with the receiver.
         runtime.spawn(async move {
             let mut served = JoinSet::new();
             while let Ok((socket, _)) = listener.accept().await {
@@ -106,7 +106,7 @@ async fn serve(mut socket: TcpStream, acts: &[Act], kept: &Mutex<Vec<Request>>, 
     }
 }
 
-/// A whole request from the front of what has been read.
+/// Takes a complete request from the start of the buffer.
 fn take(bytes: &mut Vec<u8>) -> Option<Request> {
     let end = bytes.windows(4).position(|four| four == b"\r\n\r\n")?;
     let head = String::from_utf8_lossy(&bytes[..end]).into_owned();

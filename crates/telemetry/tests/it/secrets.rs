@@ -1,13 +1,13 @@
-//! What was said stays here: prompts, arguments, results, error texts and keys are in nothing that
-//! is exported.
+//! No content leaves the process: prompts, arguments, results, error texts and keys are not
+//! exported.
 
 use std::time::Duration;
 
 use serde_json::json;
 use steward_models::{Chat, Model as _, Turn};
 
+use crate::app::{gateway, model, reply, request, server};
 use crate::export::{options, under};
-use crate::house::{desk, model, reply, request, server};
 use crate::receiver::{Act, Receiver};
 
 /// It could be a name, a key or a word.
@@ -33,16 +33,16 @@ fn nothing_that_was_said_is_exported() {
         let failed = model(&url, "k").chat(&chat).await.unwrap_err();
         assert!(failed.to_string().contains(SECRET));
 
-        let desk = desk();
+        let gateway = gateway();
         let given = json!({ "password": SECRET, SECRET: 1 });
-        let receipt = desk.call(&request("crm.find", given.clone())).await.unwrap();
+        let receipt = gateway.call(&request("crm.find", given.clone())).await.unwrap();
         assert!(receipt.output.words().contains(SECRET));
-        let failed = desk.call(&request("crm.break", given)).await.unwrap_err();
+        let failed = gateway.call(&request("crm.break", given)).await.unwrap_err();
         assert!(failed.to_string().contains(SECRET));
-        desk.call(&request("crm.find", json!({ "n": SECRET }))).await.unwrap_err();
-        desk.call(&request(SECRET, json!({}))).await.unwrap_err();
+        gateway.call(&request("crm.find", json!({ "n": SECRET }))).await.unwrap_err();
+        gateway.call(&request(SECRET, json!({}))).await.unwrap_err();
 
-        // Somebody's mistake: fields that nobody agreed on, and words inside of a span.
+        // A mistake in the instrumentation: unknown fields, and content inside a span.
         let span = tracing::info_span!(
             target: "steward_runtime", "execute_tool",
             gen_ai.operation.name = "execute_tool",
@@ -52,7 +52,7 @@ fn nothing_that_was_said_is_exported() {
             anything = SECRET,
         );
         span.in_scope(|| tracing::error!(said = SECRET, "{SECRET}"));
-        // Spans of other crates may hold anything.
+        // Spans of other crates may contain anything.
         let _other = tracing::info_span!(target: "rmcp::service", "call", gen_ai.tool.name = SECRET);
     });
     let text = telemetry.metrics().unwrap().render();
@@ -61,7 +61,7 @@ fn nothing_that_was_said_is_exported() {
         assert!(!holds(&body, "hunter2"), "{}", String::from_utf8_lossy(&body));
     }
     assert!(!text.contains("hunter2"), "{text}");
-    // The search can find something.
+    // Check that the search works.
     assert!(receiver.requests().iter().any(|(_, body)| holds(body, "crm.find")));
     assert_eq!(receiver.spans().len(), 8);
 }

@@ -20,6 +20,7 @@ mod size;
 mod traced;
 
 pub use ledger::{ArtifactSink, Ending, Intent, Ledger, Refused};
+pub use schema::misfits;
 
 use crate::error::{ApprovalRequest, Error, Result};
 use crate::registry::{Registry, Resolved};
@@ -43,7 +44,7 @@ use tracing::Instrument as _;
 pub struct ToolGateway {
     registry: Registry,
     ledger: Arc<dyn Ledger>,
-    keeper: Arc<dyn ArtifactSink>,
+    artifacts: Arc<dyn ArtifactSink>,
     clock: Arc<dyn Clock>,
     random: Arc<dyn Random>,
     limits: limit::Limits,
@@ -124,16 +125,16 @@ const REPEATS: usize = 3;
 const QUICK: Duration = Duration::from_millis(10);
 
 impl ToolGateway {
-    /// A desk over a registry.
+    /// A gateway over a registry.
     pub fn new(
         registry: Registry,
         ledger: Arc<dyn Ledger>,
-        keeper: Arc<dyn ArtifactSink>,
+        artifacts: Arc<dyn ArtifactSink>,
         clock: Arc<dyn Clock>,
         random: Arc<dyn Random>,
     ) -> Self {
         let (limits, schemas, repeats) = Default::default();
-        Self { registry, ledger, keeper, clock, random, limits, schemas, repeats }
+        Self { registry, ledger, artifacts, clock, random, limits, schemas, repeats }
     }
 
     /// The registry it calls from.
@@ -164,7 +165,8 @@ impl ToolGateway {
             None => ChainId::from(steward_domain::TaskId(self.id()?)),
         };
         let mut notes: Vec<String> = corrected.into_iter().collect();
-        let mut job = Job { desk: self, request, ledger, chain, began, attempts: 0, key: request.key, span };
+        let mut job =
+            Job { gateway: self, request, ledger, chain, began, attempts: 0, key: request.key, span };
         let mut failed = match job.run(&registered).await {
             Ok(done) => return Ok(job.receipt(&registered, done, notes)),
             Err(error) => error,
@@ -218,7 +220,7 @@ fn stands_aside(error: &Error) -> bool {
 
 /// One request on its way through the door.
 struct Job<'a> {
-    desk: &'a ToolGateway,
+    gateway: &'a ToolGateway,
     request: &'a Request,
     ledger: &'a dyn Ledger,
     chain: ChainId,
@@ -238,7 +240,7 @@ struct Done {
 impl Job<'_> {
     /// What is left of the caller's time.
     fn left(&self) -> Duration {
-        let spent = self.desk.clock.monotonic().saturating_sub(self.began);
+        let spent = self.gateway.clock.monotonic().saturating_sub(self.began);
         self.request.context.timeout.saturating_sub(spent)
     }
 
@@ -251,7 +253,7 @@ impl Job<'_> {
             notes,
             output: done.output,
             attempts: self.attempts,
-            took: self.desk.clock.monotonic().saturating_sub(self.began),
+            took: self.gateway.clock.monotonic().saturating_sub(self.began),
         }
     }
 
@@ -265,7 +267,7 @@ impl Job<'_> {
                     let again = if self.request.key.is_some() {
                         None
                     } else {
-                        retry.after(&error, &*self.desk.random)
+                        retry.after(&error, &*self.gateway.random)
                     };
                     let Some(pause) = again else {
                         return Err(attempt::named(error, registered));
@@ -284,14 +286,14 @@ impl Job<'_> {
 
     /// One call: everything between the caller's wish and the tool's answer.
     async fn once(&mut self, registered: &Registered) -> Result<Done> {
-        let (desk, request) = (self.desk, self.request);
+        let (gateway, request) = (self.gateway, self.request);
         let definition = &registered.definition;
         traced::tool(self.span, definition);
-        desk.schemas.arguments(definition, &request.arguments)?;
+        gateway.schemas.arguments(definition, &request.arguments)?;
         self.attempts += 1;
         let call = match request.key {
             Some(key) => key,
-            None => CallId(desk.id()?),
+            None => CallId(gateway.id()?),
         };
         let proposal = Proposal {
             provenance: request.provenance.clone(),
@@ -301,27 +303,27 @@ impl Job<'_> {
         };
         self.key.get_or_insert(proposal.call);
         traced::call(self.span, proposal.call, self.chain, self.attempts);
-        let record = InvocationId(if request.key.is_some() { desk.id()? } else { proposal.call.0 });
+        let record = InvocationId(if request.key.is_some() { gateway.id()? } else { proposal.call.0 });
         let intent = Arc::new(self.intent(registered, &proposal, record));
         let admitted = self.admit(registered, proposal, &intent).await?;
-        if desk.repeats.times(self.chain, admitted.digest()) >= REPEATS {
+        if gateway.repeats.times(self.chain, admitted.digest()) >= REPEATS {
             return Err(Error::Repeated { tool: definition.tool_name.to_string(), times: REPEATS });
         }
         let limits = &registered.settings.rate_limits;
-        desk.limits.take(&definition.tool_name, limits, desk.clock.monotonic()).map_err(|retry_after| {
-            Error::RateLimited { tool: definition.tool_name.to_string(), retry_after }
-        })?;
-        let began = desk.clock.monotonic();
+        gateway.limits.take(&definition.tool_name, limits, gateway.clock.monotonic()).map_err(
+            |retry_after| Error::RateLimited { tool: definition.tool_name.to_string(), retry_after },
+        )?;
+        let began = gateway.clock.monotonic();
         let (result, intended) = if intent.is_read() {
             self.read(registered, &admitted, &intent).await?
         } else {
             self.ledger.intend(&intent).await?;
             (self.carry_out(registered, &admitted, &intent).await, true)
         };
-        let took = desk.clock.monotonic().saturating_sub(began);
-        let ending = ending(&intent, intended, &result, desk.clock.now(), took);
+        let took = gateway.clock.monotonic().saturating_sub(began);
+        let ending = ending(&intent, intended, &result, gateway.clock.now(), took);
         if let Some(digest) = &ending.result {
-            desk.repeats.note(self.chain, admitted.digest(), fingerprint(digest));
+            gateway.repeats.note(self.chain, admitted.digest(), fingerprint(digest));
         }
         self.ledger.end(ending).await.map_err(|error| unwritten(&intent, error))?;
         Ok(Done { call: intent.call, output: result? })
@@ -367,7 +369,7 @@ impl Job<'_> {
             approval,
             key: self.key.unwrap_or(proposal.call),
             attempt: self.attempts,
-            at: self.desk.clock.now(),
+            at: self.gateway.clock.now(),
             leaves_process: attempt::leaves_process(registered),
         }
     }
@@ -431,8 +433,8 @@ impl Job<'_> {
                 Err(_) => return Err(Error::Timeout { tool: definition.tool_name.to_string(), after: timeout }),
             },
         };
-        self.desk.schemas.result(definition, output.structured.as_ref())?;
-        size::cut(output, registered, &*self.desk.keeper, intent).await
+        self.gateway.schemas.result(definition, output.structured.as_ref())?;
+        size::cut(output, registered, &*self.gateway.artifacts, intent).await
     }
 }
 

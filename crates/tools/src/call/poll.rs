@@ -21,7 +21,7 @@ pub(super) async fn to_the_end(
     mut output: Output,
     context: &Context,
 ) -> Result<Output> {
-    let Resolved { registered, .. } = job.desk.registry.resolve(first.server(), poll.tool.as_str())?;
+    let Resolved { registered, .. } = job.gateway.registry.resolve(first.server(), poll.tool.as_str())?;
     let mut carried = JsonObject::new();
     let mut pause = Duration::from_millis(poll.interval_ms.max(1));
     let mut asked = 0_u32;
@@ -39,7 +39,7 @@ pub(super) async fn to_the_end(
         pause = pause.saturating_mul(2).min(LONGEST);
         asked += 1;
         let definition = &registered.definition;
-        job.desk.schemas.arguments(definition, &carried)?;
+        job.gateway.schemas.arguments(definition, &carried)?;
         let proposal = Proposal {
             // What is handed back to the server came from the server: it says which answer, nothing
             // else.

@@ -16,7 +16,7 @@ pub(crate) const RESULT_BYTES: usize = 256 * 1024;
 pub(super) async fn cut(
     output: Output,
     registered: &Registered,
-    keeper: &dyn ArtifactSink,
+    artifacts: &dyn ArtifactSink,
     intent: &Arc<Intent>,
 ) -> Result<Output> {
     let limit = registered.settings.result_bytes.unwrap_or(RESULT_BYTES);
@@ -33,7 +33,7 @@ pub(super) async fn cut(
             kept.structured = Some(value);
         } else {
             let text = value.to_string();
-            let link = keeper.keep(intent, "structured.json", "application/json", text.as_bytes()).await?;
+            let link = artifacts.keep(intent, "structured.json", "application/json", text.as_bytes()).await?;
             kept.content.push(note(text.len(), "structured content"));
             kept.content.push(link);
         }
@@ -52,7 +52,7 @@ pub(super) async fn cut(
             left = left.saturating_sub(beginning.len());
             kept.content.push(Content::Text { text: beginning });
         }
-        kept.content.push(keeper.keep(intent, &name, &mime_type, &bytes).await?);
+        kept.content.push(artifacts.keep(intent, &name, &mime_type, &bytes).await?);
     }
     Ok(kept)
 }

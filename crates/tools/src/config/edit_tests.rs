@@ -6,7 +6,8 @@ use steward_domain::Check as _;
 
 fn server(name: &str) -> Valid<McpServer> {
     let server: McpServer = serde_json::from_value(json!({
-        "name": name, "transport": "stdio", "config": { "command": "npx", "args": ["-y", "a: b #c"], "env": { "KEY": "${K}" } },
+        "name": name, "transport": "stdio", "config": { "command": "npx", "args": ["-y", "a: b \
+            #c"], "env": { "KEY": "${K}" } },
     }))
     .unwrap();
     server.validate().unwrap()

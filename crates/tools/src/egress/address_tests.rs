@@ -23,7 +23,8 @@ fn every_address_has_its_reach() {
         169.255.0.0 public|168.63.129.15 public|168.63.129.16 never|168.63.129.17 public
         172.15.255.255 public|172.16.0.0 private|172.31.255.255 private|172.32.0.0 public
         191.255.255.255 public|192.0.0.0 never|192.0.0.8 never|192.0.0.192 never|192.0.0.255 never|192.0.1.0 public
-        192.0.2.0 never|192.0.2.255 never|192.0.3.0 public|192.31.195.255 public|192.31.196.1 never|192.52.193.1 never
+        192.0.2.0 never|192.0.2.255 never|192.0.3.0 public|192.31.195.255 public|192.31.196.1 \
+        never|192.52.193.1 never
         192.88.98.255 public|192.88.99.1 never|192.88.100.0 public|192.167.255.255 public|192.168.0.0 private
         192.168.255.255 private|192.169.0.0 public|192.175.48.1 never|192.175.49.0 public
         198.17.255.255 public|198.18.0.0 never|198.19.255.255 never|198.20.0.0 public|198.51.99.255 public
@@ -31,7 +32,8 @@ fn every_address_has_its_reach() {
         203.0.113.255 never|203.0.114.0 public|223.255.255.255 public|224.0.0.0 never|239.255.255.255 never
         240.0.0.0 never|255.255.255.254 never|255.255.255.255 never
         :: never|::1 private|::2 never|::127.0.0.1 never|::8.8.8.8 never|::ffff:127.0.0.1 never|::ffff:8.8.8.8 never
-        ::ffff:0:127.0.0.1 never|64:ff9b::7f00:1 never|64:ff9b::808:808 never|64:ff9b:1::1 never|64:ff9b:1:ffff::1 never
+        ::ffff:0:127.0.0.1 never|64:ff9b::7f00:1 never|64:ff9b::808:808 never|64:ff9b:1::1 \
+        never|64:ff9b:1:ffff::1 never
         64:ff9b:2::1 never|100::1 never|100:0:0:1::1 never|100:0:0:2::1 never|400::1 never|1fff:ffff::1 never
         2000::1 public|2001::1 never|2001:0:4136:e378:8000:63bf:3fff:fdd2 never|2001:2::1 never|2001:10::1 never
         2001:20::1 never|2001:1ff:ffff::1 never|2001:200::1 public|2001:db7::1 public|2001:db8::1 never

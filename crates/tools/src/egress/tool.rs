@@ -55,9 +55,11 @@ impl HttpFetch {
     /// What it does, in words that selection can work with.
     #[must_use]
     pub fn description() -> &'static str {
-        "Fetch a web page, file or API answer over HTTP or HTTPS from a host that the operator has allowed, and give back \
-         the status, the content type and the body. Reads with GET or HEAD; POST, PUT and DELETE only where the operator \
-         allows writing. Private, loopback and metadata addresses cannot be reached, and every redirect is checked."
+        "Fetch a web page, file or API answer over HTTP or HTTPS from a host that the operator has allowed, \
+            and give back the status, the content type and the body. Reads with GET or HEAD; POST, PUT and \
+            DELETE only where \
+         the operator allows writing. Private, loopback and metadata addresses cannot be reached, and every \
+         redirect is checked."
     }
 
     /// JSON Schema of its arguments.

@@ -4,7 +4,7 @@
 //! its parent from the first moment on; files come before system calls, because the filter forbids
 //! what Landlock needs none of; the program comes last.
 
-use super::{Confinement, Order, Part, files, keeper, seccomp};
+use super::{Confinement, Order, Part, files, reaper, seccomp};
 use crate::error::{Error, Result};
 use rustix::process::{Resource, Rlimit, Signal, getppid, set_parent_process_death_signal, setrlimit};
 use std::ffi::OsString;
@@ -30,7 +30,7 @@ fn confined(mut args: impl Iterator<Item = OsString>) -> Result<std::convert::In
     let order = order.and_then(|text| text.into_string().ok()).ok_or_else(broken)?;
     let order: Order = serde_json::from_str(&order).map_err(|_| broken())?;
     if order.part == Part::Keep {
-        std::process::exit(keeper::keep(order, &program, args)?);
+        std::process::exit(reaper::keep(order, &program, args)?);
     }
     put_on_leash(order.parent, Signal::KILL)?;
     if let Some(confinement) = &order.confinement {

@@ -9,7 +9,7 @@
 //!   folders it was given.
 //! - `required` fails closed: a kernel that cannot enforce files and system calls starts nothing.
 //! - A child on the leash dies with the process that started it, even by SIGKILL, and so does
-//!   everything that it started, in whatever session or group: a keeper stands between, to which
+//!   everything that it started, in whatever session or group: a reaper stands between, to which
 //!   the kernel hands every orphan of the family.
 //!
 //! What it deliberately does not do: hide that other processes exist, or limit processor and
@@ -17,8 +17,8 @@
 
 mod confine;
 mod files;
-mod keeper;
 pub(crate) mod private;
+mod reaper;
 mod seccomp;
 pub(crate) mod standard;
 

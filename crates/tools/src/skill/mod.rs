@@ -15,7 +15,7 @@ mod offer;
 
 pub use offer::{Embed, Offer};
 
-use crate::builtin::file::beneath::{Folder, Found, Root, find};
+use crate::builtin::file::beneath::{Folder, PathTarget, Root, find};
 use crate::error::{Error, Result};
 use std::collections::BTreeMap;
 use std::fs::{self, Metadata};
@@ -159,7 +159,7 @@ fn problem(file: &Path, line: usize, what: &str) -> Error {
 /// Reads a text beneath a folder, up to a size.
 fn read(folder: &Path, file: &str, largest: u64) -> Result<String> {
     let failed = |detail: String| Error::File { path: folder.join(file).display().to_string(), detail };
-    let Found::File(parent, name, seen) = find(&[Root::read(folder)], file, false)? else {
+    let PathTarget::File(parent, name, seen) = find(&[Root::read(folder)], file, false)? else {
         return Err(failed("there is no such file".to_owned()));
     };
     let opened = parent.read(&name, &seen).map_err(|error| failed(error.to_string()))?;
@@ -173,7 +173,7 @@ fn read(folder: &Path, file: &str, largest: u64) -> Result<String> {
 
 /// The names of the files beside `SKILL.md`. Symlinks are left out.
 fn files(folder: &Path) -> Result<Vec<String>> {
-    let Found::Folder(top) = find(&[Root::read(folder)], ".", false)? else { return Ok(Vec::new()) };
+    let PathTarget::Folder(top) = find(&[Root::read(folder)], ".", false)? else { return Ok(Vec::new()) };
     let mut files = Vec::new();
     let mut waiting: Vec<(Folder, String, usize)> = vec![(top, String::new(), 1)];
     while let Some((folder, above, depth)) = waiting.pop() {

@@ -171,7 +171,8 @@ async fn answer(mut stream: TcpStream, status: &str, headers: &str, body: &str) 
     // An empty status is a connection that breaks after the question was heard.
     if !status.is_empty() {
         let head = format!(
-            "HTTP/1.1 {status}\r\n{headers}content-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
+            "HTTP/1.1 {status}\r\n{headers}content-type: application/json\r\ncontent-length: \
+                {}\r\nconnection: close\r\n\r\n",
             body.len()
         );
         stream.write_all(head.as_bytes()).await.unwrap();
@@ -272,7 +273,8 @@ fn emulator() -> Option<(String, String)> {
         return None;
     }
     let set = std::env::var("STEWARD_SLACK_EMULATOR").expect(
-        "set STEWARD_SLACK_EMULATOR to '<node, 22 or newer> <…/emulate/dist/index.js>' (npm emulate@0.12.2), or STEWARD_SKIP=slack",
+        "set STEWARD_SLACK_EMULATOR to '<node, 22 or newer> <…/emulate/dist/index.js>' (npm emulate@0.12.2), \
+            or STEWARD_SKIP=slack",
     );
     let (node, cli) = set.split_once(' ').expect("STEWARD_SLACK_EMULATOR is '<node> <cli.js>'");
     Some((node.to_owned(), cli.trim().to_owned()))

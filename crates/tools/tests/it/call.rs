@@ -107,21 +107,25 @@ impl ArtifactSink for Shelf {
 }
 
 struct AppContext {
-    desk: ToolGateway,
+    gateway: ToolGateway,
     book: Arc<Book>,
     shelf: Arc<Shelf>,
 }
 
-fn house(tools: Vec<Registered>) -> AppContext {
+fn app(tools: Vec<Registered>) -> AppContext {
     let (book, shelf) = (Arc::new(Book::default()), Arc::new(Shelf::default()));
     let registry = Registry::new(tools);
     let (clock, random) = (Arc::new(SystemClock::default()), Arc::new(SystemRandom));
-    AppContext { desk: ToolGateway::new(registry, book.clone(), shelf.clone(), clock, random), book, shelf }
+    AppContext {
+        gateway: ToolGateway::new(registry, book.clone(), shelf.clone(), clock, random),
+        book,
+        shelf,
+    }
 }
 
 impl AppContext {
     async fn call(&self, tool: &str, arguments: Json) -> Result<steward_tools::call::Receipt> {
-        self.desk.call(&request(tool, arguments)).await
+        self.gateway.call(&request(tool, arguments)).await
     }
     fn lines(&self) -> Vec<String> {
         self.book.lines.lock().unwrap().clone()
@@ -168,10 +172,10 @@ fn plain(name: &str, tool: Arc<Scripted>) -> Registered {
 
 #[tokio::test]
 async fn a_call_is_written_down_before_and_after() {
-    let house = house(vec![plain("t.one", says("hello"))]);
-    let receipt = house.call("t.one", json!({ "n": 1 })).await.unwrap();
+    let app = app(vec![plain("t.one", says("hello"))]);
+    let receipt = app.call("t.one", json!({ "n": 1 })).await.unwrap();
     assert_eq!(receipt.output.words(), "hello");
-    assert_eq!(house.lines(), ["intend t.one #1", "end t.one success"]);
+    assert_eq!(app.lines(), ["intend t.one #1", "end t.one success"]);
 }
 
 #[tokio::test]
@@ -179,24 +183,24 @@ async fn what_cannot_be_written_down_is_not_called() {
     let (tool, look) = (says("hello"), says("hello"));
     let changes = definition("t.change", |definition| definition.idempotency = Idempotency::Keyed);
     let changes = registered(changes, Settings::default(), tool.clone());
-    let house = house(vec![changes, plain("t.look", look)]);
-    *house.book.full.lock().unwrap() = true;
-    assert!(matches!(house.call("t.change", json!({})).await, Err(Error::Ledger { .. })));
+    let app = app(vec![changes, plain("t.look", look)]);
+    *app.book.full.lock().unwrap() = true;
+    assert!(matches!(app.call("t.change", json!({})).await, Err(Error::Ledger { .. })));
     assert_eq!(tool.calls.load(Ordering::SeqCst), 0);
     // A read goes out before it is written down; its answer is not handed over without that.
-    assert!(matches!(house.call("t.look", json!({})).await, Err(Error::Ledger { .. })));
+    assert!(matches!(app.call("t.look", json!({})).await, Err(Error::Ledger { .. })));
 }
 
 #[tokio::test]
 async fn an_outcome_that_cannot_be_written_down_is_unknown() {
     let changes = definition("t.change", |definition| definition.idempotency = Idempotency::Keyed);
     let changes = registered(changes, Settings::default(), says("hello"));
-    let house = house(vec![changes, plain("t.look", says("hello"))]);
-    *house.book.torn.lock().unwrap() = true;
-    let error = house.call("t.change", json!({})).await.unwrap_err();
+    let app = app(vec![changes, plain("t.look", says("hello"))]);
+    *app.book.torn.lock().unwrap() = true;
+    let error = app.call("t.change", json!({})).await.unwrap_err();
     assert!(matches!(&error, Error::UnknownOutcome { detail, .. } if detail.contains("disk")), "{error}");
     // A read changed nothing, whatever became of its answer.
-    assert!(matches!(house.call("t.look", json!({})).await, Err(Error::Ledger { .. })));
+    assert!(matches!(app.call("t.look", json!({})).await, Err(Error::Ledger { .. })));
 }
 
 /// A read that takes its time is in the book before its answer is there; a quick one is written
@@ -204,22 +208,22 @@ async fn an_outcome_that_cannot_be_written_down_is_unknown() {
 #[tokio::test]
 async fn a_slow_read_is_written_down_while_it_is_made() {
     let slow = Scripted { slow: Some(Duration::from_secs(30)), ..Arc::into_inner(says("hello")).unwrap() };
-    let house = house(vec![plain("t.slow", Arc::new(slow))]);
-    let call = house.call("t.slow", json!({}));
+    let app = app(vec![plain("t.slow", Arc::new(slow))]);
+    let call = app.call("t.slow", json!({}));
     assert!(tokio::time::timeout(Duration::from_millis(300), call).await.is_err());
-    assert_eq!(house.lines(), ["intend t.slow #1"]);
+    assert_eq!(app.lines(), ["intend t.slow #1"]);
 }
 
 #[tokio::test]
 async fn arguments_are_checked_before_anything_else() {
     let tool = says("hello");
-    let house = house(vec![plain("t.one", tool.clone())]);
-    let Err(Error::Arguments { problems, .. }) = house.call("t.one", json!({ "n": 500 })).await else {
+    let app = app(vec![plain("t.one", tool.clone())]);
+    let Err(Error::Arguments { problems, .. }) = app.call("t.one", json!({ "n": 500 })).await else {
         panic!("must be refused")
     };
     assert_eq!(problems, ["n: 500 is greater than the maximum of 100"]);
     assert_eq!(tool.calls.load(Ordering::SeqCst), 0);
-    assert!(house.lines().is_empty());
+    assert!(app.lines().is_empty());
 }
 
 /// What the tool does, what it is, how often it was called, what the caller hears and what the
@@ -232,12 +236,12 @@ async fn a_call_is_repeated_only_where_that_is_safe() {
         let tool = does(vec![Box::new(move || Err(made.clone()))]);
         let settings = Settings { retries: 2, ..Settings::default() };
         let definition = definition("t.one", |definition| definition.idempotency = idempotency);
-        let house = house(vec![registered(definition, settings, tool.clone())]);
-        let error = house.call("t.one", json!({})).await.unwrap_err();
+        let app = app(vec![registered(definition, settings, tool.clone())]);
+        let error = app.call("t.one", json!({})).await.unwrap_err();
         let (made, text) = (tool.calls.load(Ordering::SeqCst), error.to_string());
         assert_eq!(made, calls, "{idempotency:?} {text}");
         assert!(text.contains(heard), "{idempotency:?}: {text}");
-        assert_eq!(house.lines().last().unwrap(), &format!("end t.one {}", record.name()));
+        assert_eq!(app.lines().last().unwrap(), &format!("end t.one {}", record.name()));
     };
     use Idempotency::{Keyed, None, ReadOnly};
     check(ReadOnly, &|| gone(true), 3, "went away", Outcome::Error).await;
@@ -266,8 +270,8 @@ async fn a_failure_that_says_it_may_pass_is_tried_again() {
             definition.server = (origin == ToolOrigin::Mcp).then(|| "t".parse().unwrap());
         });
         let settings = Settings { retries: 1, ..Settings::default() };
-        let house = house(vec![registered(definition, settings, tool.clone())]);
-        assert!(matches!(house.call("t.one", json!({})).await, Err(Error::Failed { .. })));
+        let app = app(vec![registered(definition, settings, tool.clone())]);
+        assert!(matches!(app.call("t.one", json!({})).await, Err(Error::Failed { .. })));
         assert_eq!(tool.calls.load(Ordering::SeqCst), calls, "{idempotency:?} {origin:?} {message}");
     };
     let late = format!("{} timed out", "x".repeat(300));
@@ -298,19 +302,19 @@ async fn a_slow_tool_costs_its_time_and_no_more() {
         calls: AtomicU32::new(0),
         slow: Some(Duration::from_secs(60)),
     });
-    let house = house(vec![plain("t.slow", slow)]);
+    let app = app(vec![plain("t.slow", slow)]);
     let mut request = request("t.slow", json!({}));
     request.context.timeout = Duration::from_millis(50);
     let began = std::time::Instant::now();
-    assert!(matches!(house.desk.call(&request).await, Err(Error::Timeout { .. })));
+    assert!(matches!(app.gateway.call(&request).await, Err(Error::Timeout { .. })));
     assert!(began.elapsed() < Duration::from_secs(5));
     request.context.timeout = Duration::from_secs(60);
     let cancel = request.context.cancel.clone();
-    let (result, ()) = tokio::join!(house.desk.call(&request), async {
+    let (result, ()) = tokio::join!(app.gateway.call(&request), async {
         cancel.cancel();
     });
     assert!(matches!(result, Err(Error::Cancelled { .. })));
-    assert_eq!(house.lines().last().unwrap(), "end t.slow cancelled");
+    assert_eq!(app.lines().last().unwrap(), "end t.slow cancelled");
 }
 
 #[tokio::test]
@@ -319,7 +323,7 @@ async fn another_tool_stands_in() {
     let effect = does(vec![Box::new(|| Err(gone(true)))]);
     let fallback =
         |definition: &mut ToolDefinition| definition.fallback_tools = vec!["t.two".parse().unwrap()];
-    let house = house(vec![
+    let app = app(vec![
         registered(definition("t.one", fallback), Settings::default(), first),
         plain("t.two", says("from the other")),
         registered(
@@ -331,39 +335,39 @@ async fn another_tool_stands_in() {
             effect,
         ),
     ]);
-    let receipt = house.call("t.one", json!({})).await.unwrap();
+    let receipt = app.call("t.one", json!({})).await.unwrap();
     assert_eq!((receipt.tool.as_str(), receipt.output.words().as_str()), ("t.two", "from the other"));
     assert!(receipt.notes[0].starts_with("t.two stood in for t.one"), "{:?}", receipt.notes);
     // After an effect that may have happened, no second effect is tried.
-    assert!(matches!(house.call("t.effect", json!({})).await, Err(Error::UnknownOutcome { .. })));
+    assert!(matches!(app.call("t.effect", json!({})).await, Err(Error::UnknownOutcome { .. })));
 }
 
 #[tokio::test]
 async fn the_same_call_over_and_over_is_noticed() {
     let tool = says("the same");
-    let house = house(vec![plain("t.one", tool.clone())]);
+    let app = app(vec![plain("t.one", tool.clone())]);
     let mut request = request("t.one", json!({ "n": 1 }));
     request.chain = Some(steward_domain::TaskId(uuid::Uuid::from_u128(7)).into());
     for _ in 0..3 {
-        house.desk.call(&request).await.unwrap();
+        app.gateway.call(&request).await.unwrap();
     }
-    assert!(matches!(house.desk.call(&request).await, Err(Error::Repeated { times: 3, .. })));
+    assert!(matches!(app.gateway.call(&request).await, Err(Error::Repeated { times: 3, .. })));
     request.arguments = map(json!({ "n": 2 }));
-    house.desk.call(&request).await.unwrap();
+    app.gateway.call(&request).await.unwrap();
     assert_eq!(tool.calls.load(Ordering::SeqCst), 4);
 }
 
 #[tokio::test]
 async fn approval_is_bound_to_what_was_shown() {
     let always = definition("t.one", |definition| definition.approval = ApprovalMode::Always);
-    let house = house(vec![registered(always, Settings::default(), says("done"))]);
+    let app = app(vec![registered(always, Settings::default(), says("done"))]);
     let mut request = request("t.one", json!({ "n": 1 }));
-    let Err(Error::ApprovalNeeded(needed)) = house.desk.call(&request).await else { panic!("asks") };
+    let Err(Error::ApprovalNeeded(needed)) = app.gateway.call(&request).await else { panic!("asks") };
     request.approval = Some(Approval { digest: needed.digest, by: "bob".parse().unwrap(), gate: None });
-    house.desk.call(&request).await.unwrap();
+    app.gateway.call(&request).await.unwrap();
     request.arguments = map(json!({ "n": 2 }));
-    assert!(matches!(house.desk.call(&request).await, Err(Error::Denied { rule: "approval", .. })));
-    assert_eq!(house.lines(), ["ask approval", "intend t.one #1", "end t.one success", "deny approval"]);
+    assert!(matches!(app.gateway.call(&request).await, Err(Error::Denied { rule: "approval", .. })));
+    assert_eq!(app.lines(), ["ask approval", "intend t.one #1", "end t.one success", "deny approval"]);
 }
 
 #[tokio::test]
@@ -374,14 +378,14 @@ async fn untrusted_arguments_are_asked_about() {
         });
         registered(made, Settings::default(), says("done"))
     };
-    let house = house(vec![careful("t.set", Idempotency::Keyed), careful("t.get", Idempotency::ReadOnly)]);
+    let app = app(vec![careful("t.set", Idempotency::Keyed), careful("t.get", Idempotency::ReadOnly)]);
     let mut change = request("t.set", json!({ "n": 1 }));
-    house.desk.call(&change).await.unwrap();
+    app.gateway.call(&change).await.unwrap();
     change.provenance.insert("n".into(), Provenance::Untrusted);
-    assert!(matches!(house.desk.call(&change).await, Err(Error::ApprovalNeeded(_))));
+    assert!(matches!(app.gateway.call(&change).await, Err(Error::ApprovalNeeded(_))));
     let mut read = request("t.get", json!({ "n": 1 }));
     read.provenance.insert("n".into(), Provenance::Untrusted);
-    house.desk.call(&read).await.unwrap();
+    app.gateway.call(&read).await.unwrap();
 }
 
 #[tokio::test]
@@ -393,19 +397,19 @@ async fn a_result_that_breaks_its_promise_is_not_handed_on() {
     let bad = does(vec![Box::new(|| Ok(Output::json(json!({ "sum": 1 }))))]);
     let tools = [("t.good", good), ("t.bad", bad), ("t.none", says("just words"))];
     let tools = tools.map(|(name, tool)| registered(definition(name, promised), Settings::default(), tool));
-    let house = house(tools.into());
-    house.call("t.good", json!({})).await.unwrap();
-    assert!(matches!(house.call("t.bad", json!({})).await, Err(Error::BadResult { .. })));
-    assert!(matches!(house.call("t.none", json!({})).await, Err(Error::BadResult { .. })));
+    let app = app(tools.into());
+    app.call("t.good", json!({})).await.unwrap();
+    assert!(matches!(app.call("t.bad", json!({})).await, Err(Error::BadResult { .. })));
+    assert!(matches!(app.call("t.none", json!({})).await, Err(Error::BadResult { .. })));
 }
 
 #[tokio::test]
 async fn a_large_result_is_kept_whole_and_handed_over_in_part() {
     let large = does(vec![Box::new(|| Ok(Output::text("x".repeat(100_000))))]);
     let settings = Settings { result_bytes: Some(1000), ..Settings::default() };
-    let house = house(vec![registered(definition("t.one", |_| {}), settings, large)]);
-    let receipt = house.call("t.one", json!({})).await.unwrap();
-    assert_eq!(*house.shelf.0.lock().unwrap(), [("text-1".to_owned(), 100_000)]);
+    let app = app(vec![registered(definition("t.one", |_| {}), settings, large)]);
+    let receipt = app.call("t.one", json!({})).await.unwrap();
+    assert_eq!(*app.shelf.0.lock().unwrap(), [("text-1".to_owned(), 100_000)]);
     assert!(receipt.output.words().len() < 1000);
     let link = receipt.output.content.last().unwrap();
     assert!(matches!(link, Content::Link { uri, .. } if uri == "artifact://results/1/text-1"));
@@ -431,25 +435,25 @@ async fn a_polling_pair_is_one_call() {
     let needs_id = |definition: &mut ToolDefinition| {
         definition.parameter_schema = map(json!({ "type": "object", "required": ["id"] }));
     };
-    let house = house(vec![
+    let app = app(vec![
         registered(definition("t.query", |_| {}), settings, first),
         registered(definition("t.poll", needs_id), Settings::default(), asked.clone()),
     ]);
-    let receipt = house.call("t.query", json!({})).await.unwrap();
+    let receipt = app.call("t.query", json!({})).await.unwrap();
     assert_eq!(receipt.output.structured, Some(json!({ "status": "COMPLETED", "answer": 42 })));
     assert_eq!(asked.calls.load(Ordering::SeqCst), 3);
-    assert_eq!(house.lines(), ["intend t.query #1", "end t.query success"]);
+    assert_eq!(app.lines(), ["intend t.query #1", "end t.query success"]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_rate_limit_holds_under_a_hundred_callers() {
     let tool = says("hello");
     let settings = Settings { rate_limits: [("per_hour".to_owned(), 25)].into(), ..Settings::default() };
-    let house = Arc::new(house(vec![registered(definition("t.one", |_| {}), settings, tool.clone())]));
+    let app = Arc::new(app(vec![registered(definition("t.one", |_| {}), settings, tool.clone())]));
     let mut callers = tokio::task::JoinSet::new();
     for n in 0..100 {
-        let house = house.clone();
-        callers.spawn(async move { house.call("t.one", json!({ "n": n })).await });
+        let app = app.clone();
+        callers.spawn(async move { app.call("t.one", json!({ "n": n })).await });
     }
     let results = callers.join_all().await;
     let allowed = results.iter().filter(|result| result.is_ok()).count();
@@ -461,19 +465,19 @@ async fn a_rate_limit_holds_under_a_hundred_callers() {
 #[tokio::test]
 async fn a_permission_taken_away_stops_the_very_next_call() {
     let tool = plain("t.one", says("hello"));
-    let house = house(vec![tool.clone()]);
+    let app = app(vec![tool.clone()]);
     let mut request = request("t.one", json!({}));
     request.caller.permissions = Some(Default::default());
-    house.desk.call(&request).await.unwrap();
+    app.gateway.call(&request).await.unwrap();
     let needs = Settings { permissions: vec!["t:use".parse().unwrap()], ..Settings::default() };
-    house.desk.registry().set_builtin(vec![Registered { settings: Arc::new(needs), ..tool }]);
-    assert!(matches!(house.desk.call(&request).await, Err(Error::Denied { rule: "permission", .. })));
+    app.gateway.registry().set_builtin(vec![Registered { settings: Arc::new(needs), ..tool }]);
+    assert!(matches!(app.gateway.call(&request).await, Err(Error::Denied { rule: "permission", .. })));
     // Whoever is no administrator hears what they would hear of a tool that is not there; the
     // record knows better.
     request.caller.administrator = false;
-    let hidden = house.desk.call(&request).await.unwrap_err().to_string();
+    let hidden = app.gateway.call(&request).await.unwrap_err().to_string();
     request.tool = "t.none".into();
-    let missing = house.desk.call(&request).await.unwrap_err().to_string();
+    let missing = app.gateway.call(&request).await.unwrap_err().to_string();
     assert_eq!(hidden.replace("t.one", "t.none"), missing);
-    assert_eq!(house.lines().last().unwrap(), "deny permission");
+    assert_eq!(app.lines().last().unwrap(), "deny permission");
 }

@@ -250,8 +250,10 @@ assert resource.getrlimit(resource.RLIMIT_CORE) == (0, 0)
 /// What must go on working for a child that is shut in.
 const ALLOWED: &[&str] = &[
     "assert open(read + '/given').read() == 'given' and os.listdir(read) == ['given']",
-    "open(write + '/new', 'w').write('x'); os.rename(write + '/new', write + '/other'); os.remove(write + '/other')",
-    "os.mkdir(write + '/folder'); os.symlink(read + '/given', write + '/folder/l'); assert open(write + '/folder/l').read() == 'given'; os.remove(write + '/folder/l'); os.rmdir(write + '/folder')",
+    "open(write + '/new', 'w').write('x'); os.rename(write + '/new', write + '/other'); os.remove(write + \
+        '/other')",
+    "os.mkdir(write + '/folder'); os.symlink(read + '/given', write + '/folder/l'); assert open(write + \
+        '/folder/l').read() == 'given'; os.remove(write + '/folder/l'); os.rmdir(write + '/folder')",
     "import threading; t = threading.Thread(target=lambda: print('ran')); t.start(); t.join()",
     "import subprocess; assert subprocess.run(['/bin/sh', '-c', 'echo $((6*7))'], capture_output=True).stdout == b'42\\n'",
     "import asyncio; asyncio.run(asyncio.sleep(0))",
@@ -259,8 +261,10 @@ const ALLOWED: &[&str] = &[
     "open('/dev/null', 'w').write('x'); assert len(open('/dev/urandom', 'rb').read(8)) == 8",
     "a, b = socket.socketpair(); a.send(b'x'); assert b.recv(1) == b'x'",
     "import pwd; pwd.getpwuid(os.getuid())",
-    "open(write + '/s', 'w').write('#!/bin/sh\\nexit 3\\n'); os.chmod(write + '/s', 0o700); import subprocess; assert subprocess.run([write + '/s']).returncode == 3",
-    "import multiprocessing; p = multiprocessing.get_context('fork').Process(target=print); p.start(); p.join(); assert p.exitcode == 0",
+    "open(write + '/s', 'w').write('#!/bin/sh\\nexit 3\\n'); os.chmod(write + '/s', 0o700); import \
+        subprocess; assert subprocess.run([write + '/s']).returncode == 3",
+    "import multiprocessing; p = multiprocessing.get_context('fork').Process(target=print); p.start(); \
+        p.join(); assert p.exitcode == 0",
 ];
 
 #[tokio::test]
@@ -295,7 +299,8 @@ async fn node_runs_shut_in() {
     }
     let cell = Cell::new();
     let script = "const fs = require('fs'); fs.writeFileSync(process.env.WRITE + '/n', 'x'); \
-                  try { fs.readFileSync(process.env.OUTSIDE + '/secret'); console.log('OUT') } catch (e) { console.log(e.code) }";
+                  try { fs.readFileSync(process.env.OUTSIDE + '/secret'); console.log('OUT') } catch (e) { \
+                  console.log(e.code) }";
     let ended = cell.run("node", &["-e", script], Some(cell.confinement())).await;
     assert_eq!((ended.code, ended.out.as_str()), (Some(0), "EACCES\n"), "{ended:?}");
 }
@@ -398,7 +403,7 @@ fn is_alive(id: i32) -> bool {
 }
 
 async fn started_daemon(kept: bool) -> (steward_tools::process::Running, i32) {
-    // Free of files and network, so that only the keeper is tried.
+    // Free of files and network, so that only the reaper is tried.
     let own = Confinement {
         launcher: launcher(),
         read: vec!["/".into()],
@@ -420,7 +425,7 @@ async fn started_daemon(kept: bool) -> (steward_tools::process::Running, i32) {
 
 #[tokio::test]
 async fn a_daemon_ends_with_the_program_that_started_it() {
-    // Without a keeper it gets away: what is tried here can be done.
+    // Without a reaper it gets away: what is tried here can be done.
     let (running, free) = started_daemon(false).await;
     drop(running);
     assert!(is_alive(free), "this attempt does not work on this system");

@@ -264,9 +264,11 @@ mod tests {
         table.note("a note".to_owned());
         let expected = "\
 what           steward                              beside      theirs                            ratio                    goal
-nothing kept   400,000/s (200,000/s to 420,000/s)   LangGraph   4,000/s (1,000/s to 4,000/s)      105x (100x to 200x)      >= 100x  met
+nothing kept   400,000/s (200,000/s to 420,000/s)   LangGraph   4,000/s (1,000/s to 4,000/s)      105x (100x \
+to 200x)      >= 100x  met
 nothing kept   400,000/s (200,000/s to 420,000/s)   slow        -                                 -                        >= 100x  not measured
-nothing kept   400,000/s (200,000/s to 420,000/s)   quick       10,000/s (10,000/s to 10,000/s)   40.0x (20.0x to 42.0x)   >= 100x  MISSED
+nothing kept   400,000/s (200,000/s to 420,000/s)   quick       10,000/s (10,000/s to 10,000/s)   40.0x \
+(20.0x to 42.0x)   >= 100x  MISSED
 import         -                                    LangGraph   600 ms (600 ms to 600 ms)         -
 a note
 ";

@@ -111,37 +111,37 @@ fn what_is_not_a_day_is_nothing() {
 #[test]
 fn the_column_decides_the_order() {
     let by_day = column("d", &["3/4/2021", "13/4/2021"]);
-    assert_eq!((by_day.dress.date("3/4/2021"), by_day.assumptions.len()), (Some(day(2021, 4, 3)), 0));
+    assert_eq!((by_day.format.date("3/4/2021"), by_day.assumptions.len()), (Some(day(2021, 4, 3)), 0));
     let by_month = column("d", &["3/4/2021", "3/14/2021"]);
-    assert_eq!((by_month.dress.date("3/4/2021"), by_month.assumptions.len()), (Some(day(2021, 3, 4)), 0));
+    assert_eq!((by_month.format.date("3/4/2021"), by_month.assumptions.len()), (Some(day(2021, 3, 4)), 0));
     let unclear = column("d", &["3/4/2021", "5/6/2021"]);
-    assert_eq!(unclear.dress.date("3/4/2021"), Some(day(2021, 3, 4)));
+    assert_eq!(unclear.format.date("3/4/2021"), Some(day(2021, 3, 4)));
     assert_eq!(unclear.assumptions, ["3/4/2021 was read as month/day/year"]);
     let dots = column("d", &["3.4.2021", "5.6.2021"]);
-    assert_eq!(dots.dress.date("3.4.2021"), Some(day(2021, 4, 3)));
+    assert_eq!(dots.format.date("3.4.2021"), Some(day(2021, 4, 3)));
     let sorted = ["1/9/2021", "1/10/2021", "2/10/2021", "1/11/2021", "1/12/2021", "1/2/2022"];
-    assert_eq!(column("d", &sorted).dress.date("1/9/2021"), Some(day(2021, 9, 1)));
+    assert_eq!(column("d", &sorted).format.date("1/9/2021"), Some(day(2021, 9, 1)));
     let monthly = ["1/10/2021", "1/11/2021", "1/12/2021", "1/1/2022", "1/2/2022", "1/3/2022"];
-    assert_eq!(column("d", &monthly).dress.date("1/10/2021"), Some(day(2021, 10, 1)));
+    assert_eq!(column("d", &monthly).format.date("1/10/2021"), Some(day(2021, 10, 1)));
     let daily = ["1/1/2021", "1/2/2021", "1/3/2021", "1/4/2021", "1/5/2021", "1/6/2021"];
-    assert_eq!(column("d", &daily).dress.date("1/2/2021"), Some(day(2021, 1, 2)));
+    assert_eq!(column("d", &daily).format.date("1/2/2021"), Some(day(2021, 1, 2)));
     let short = column("d", &["97-03-04", "98-12-31"]);
-    assert_eq!(short.dress.date("97-03-04"), Some(day(1997, 3, 4)));
+    assert_eq!(short.format.date("97-03-04"), Some(day(1997, 3, 4)));
 }
 
 #[test]
 fn numbers_are_dates_only_when_the_name_says_so() {
     assert_eq!(
-        column("date", &["20210304", "20210305"]).dress.value("20210304"),
+        column("date", &["20210304", "20210305"]).format.value("20210304"),
         Value::Date(day(2021, 3, 4))
     );
     assert_eq!(column("order id", &["20210304", "20210305"]).kind, Kind::Integer);
     let unix = column("created_at", &["1614852306", "1614852307"]);
     assert_eq!((unix.kind, unix.assumptions.len()), (Kind::Timestamp, 1));
-    assert_eq!(unix.dress.time("1614852306"), Some(day(2021, 3, 4).and_hms_opt(10, 5, 6).unwrap()));
+    assert_eq!(unix.format.time("1614852306"), Some(day(2021, 3, 4).and_hms_opt(10, 5, 6).unwrap()));
     assert_eq!(
-        column("timestamp", &["1614852306000"]).dress.time("1614852306000"),
-        unix.dress.time("1614852306")
+        column("timestamp", &["1614852306000"]).format.time("1614852306000"),
+        unix.format.time("1614852306")
     );
     assert_eq!(column("amount", &["1614852306", "1614852307"]).kind, Kind::Integer);
     let years = column("Date", &["1991", "1992"]);

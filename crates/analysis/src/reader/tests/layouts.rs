@@ -29,7 +29,8 @@ fn tables_as_programs_print_them() {
         csv(" id | name | amount \n----+------+--------\n  1 | ann  |   2.50\n  2 | bob  |   3.75\n");
     assert_eq!(kinds(&terminal), [Kind::Integer, Kind::Text, Kind::Number]);
     let columns = csv(
-        "Name        City           Age\nJohn Smith  New York        31\nAnn Lee     Los Angeles     45\nBob Ray     San Jose        27\n",
+        "Name        City           Age\nJohn Smith  New York        31\nAnn Lee     Los Angeles     45\nBob \
+            Ray     San Jose        27\n",
     );
     assert_eq!(plain(&columns)[0], ["John Smith", "New York", "31"]);
     let named_rows = csv("\"mpg\" \"cyl\"\n\"Mazda RX4\" 21 6\n\"Fiat 128\" 32.4 4\n\"Volvo\" 21.4 4\n");

@@ -1,4 +1,4 @@
-//! Numbers, their dress and their columns.
+//! Numbers, their formats and their columns.
 
 use super::*;
 
@@ -70,19 +70,19 @@ fn whole_numbers_keep_every_digit() {
 #[test]
 fn the_column_decides_which_separator_is_decimal() {
     let european = column("x", &["1.234", "1.234,5", "7"]);
-    assert_eq!(european.dress.number("1.234"), Some(1234.0));
+    assert_eq!(european.format.number("1.234"), Some(1234.0));
     let english = column("x", &["1,234", "1,234.5", "7"]);
-    assert_eq!(english.dress.number("1,234"), Some(1234.0));
+    assert_eq!(english.format.number("1,234"), Some(1234.0));
     let fraction = column("x", &["1,5", "2,25", "7"]);
-    assert_eq!(fraction.dress.number("2,25"), Some(2.25));
+    assert_eq!(fraction.format.number("2,25"), Some(2.25));
     assert_eq!(fraction.kind, Kind::Number);
     let ambiguous = column("x", &["1,234", "5,678"]);
-    assert_eq!((ambiguous.kind, ambiguous.dress.integer("1,234")), (Kind::Integer, Some(1234)));
+    assert_eq!((ambiguous.kind, ambiguous.format.integer("1,234")), (Kind::Integer, Some(1234)));
     assert_eq!(ambiguous.assumptions, ["1,234 was read as the number 1234"]);
     let by_file = guess(["1,234", "5,678"].into_iter(), "x", true);
-    assert_eq!(by_file.dress.number("1,234"), Some(1.234));
+    assert_eq!(by_file.format.number("1,234"), Some(1.234));
     let points = column("x", &["1.234", "5.678"]);
-    assert_eq!(points.dress.number("1.234"), Some(1.234));
+    assert_eq!(points.format.number("1.234"), Some(1.234));
     assert!(points.plain && points.assumptions.is_empty());
 }
 
@@ -114,7 +114,7 @@ fn identifiers_stay_words() {
     }
     assert_eq!(column("phone", &["5551234", "5559876"]).kind, Kind::Text);
     let tweet = column("tweet", &["1234567890123456789"]);
-    assert_eq!(tweet.dress.value("1234567890123456789"), Value::Int(1_234_567_890_123_456_789));
+    assert_eq!(tweet.format.value("1234567890123456789"), Value::Int(1_234_567_890_123_456_789));
     assert_eq!(column("mobile", &["512", "1204"]).kind, Kind::Integer);
     assert_eq!(column("zip", &["90210", "10001"]).kind, Kind::Text);
     assert_eq!(column("month", &["01", "12"]).kind, Kind::Integer);
@@ -146,8 +146,8 @@ fn words_for_nothing_are_empty_among_numbers_and_kept_among_words() {
     assert_eq!((found.kind, found.nulls, found.bad, found.plain), (Kind::Integer, 8, 0, false));
     let words = column("country", &["NA", "DE", "None", "", "NULL", "Null"]);
     assert_eq!((words.kind, words.nulls), (Kind::Text, 2));
-    assert_eq!(words.dress.value("NA"), Value::Text("NA".into()));
-    assert_eq!(words.dress.value("NULL"), Value::Null);
+    assert_eq!(words.format.value("NA"), Value::Text("NA".into()));
+    assert_eq!(words.format.value("NULL"), Value::Null);
     let empty = column("x", &["", "", "NA"]);
     assert_eq!(empty.kind, Kind::Text);
     assert!(is_nothing(" n/a ") && !is_nothing("nothing"));
@@ -156,8 +156,8 @@ fn words_for_nothing_are_empty_among_numbers_and_kept_among_words() {
 #[test]
 fn truths() {
     assert_eq!(column("x", &["True", "False", ""]).kind, Kind::Boolean);
-    assert_eq!(column("x", &["yes", "NO"]).dress.boolean("Yes"), Some(true));
-    assert_eq!(column("x", &["Y", "N"]).dress.value("n"), Value::Bool(false));
+    assert_eq!(column("x", &["yes", "NO"]).format.boolean("Yes"), Some(true));
+    assert_eq!(column("x", &["Y", "N"]).format.value("n"), Value::Bool(false));
     assert_eq!(column("x", &["yes", "no", "unknown"]).kind, Kind::Text);
     assert_eq!(column("x", &["true", "false", "None"]).kind, Kind::Boolean);
     assert_eq!(column("x", &["Y", "Y"]).kind, Kind::Text);

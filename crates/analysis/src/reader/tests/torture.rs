@@ -72,7 +72,8 @@ fn nothing_and_other_things_are_refused_in_words() {
 
 #[test]
 fn kinds_of_a_messy_file() {
-    let text = "id;Datum;Betrag;Quote;ok;PLZ\n1;31.12.2020;1.234,50 €;12,5 %;ja;01234\n2;01.02.2021;-5,00 €;7 %;nein;99999\n";
+    let text = "id;Datum;Betrag;Quote;ok;PLZ\n1;31.12.2020;1.234,50 €;12,5 %;ja;01234\n2;01.02.2021;-5,00 \
+        €;7 %;nein;99999\n";
     let read = csv(text);
     assert_eq!(kinds(&read), [Kind::Integer, Kind::Date, Kind::Number, Kind::Number, Kind::Text, Kind::Text]);
     assert_eq!(read.frame.cell(0, 1), &Value::Date(day(2020, 12, 31)));

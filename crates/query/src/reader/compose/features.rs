@@ -96,6 +96,7 @@ pub(super) fn features(search: &Search, said: &Said, form: &Form) -> Features {
     look.list();
     look.left_over();
     look.tables();
+    super::condition_features::add(search, form, &mut look.out);
     look.out
 }
 
@@ -221,6 +222,18 @@ impl Look<'_> {
                 self.add(if self.said.count { "rows, count said" } else { "rows, count not said" }, 1.0);
                 if self.said.how_much {
                     self.add("rows, how much said", 1.0);
+                }
+                if !self.said.single {
+                    let table = self.form.table;
+                    let named =
+                        |mark: &Mark| mark.tables.iter().any(|(known, q)| *known == table && *q >= 0.5);
+                    let verb = self.search.marks.iter().any(|mark| mark.is_unknown() || mark.by_meaning);
+                    let name = match (self.search.marks.iter().any(named), verb) {
+                        (true, _) => "rows of a named table",
+                        (false, true) => "rows of a table not named, word unknown",
+                        (false, false) => "rows of a table not named",
+                    };
+                    self.add(name, 1.0);
                 }
                 if self.said.aggregate {
                     self.add("rows, aggregate said", 1.0);
@@ -392,7 +405,14 @@ impl Look<'_> {
             self.add("no limit, number said", 1.0);
         }
         if let Some((key, down)) = form.order {
-            let fits = self.said.extremes.iter().any(|(largest, _)| *largest == down);
+            let aged = match key {
+                OrderKey::Column(place) => self.search.dates_of_age(form).contains(&(place, down)),
+                _ => false,
+            };
+            if aged {
+                self.add("ordered by age", 1.0);
+            }
+            let fits = aged || self.said.extremes.iter().any(|(largest, _)| *largest == down);
             self.add(if fits { "direction said" } else { "direction not said" }, 1.0);
             if let OrderKey::Column(place) = key {
                 let name = self.mention(place).map_or("nothing", |mention| before_name(mention.before));

@@ -90,6 +90,20 @@ impl Mention {
 pub(super) fn is_extreme(mark: &Mark) -> bool {
     matches!(mark.operator, Some(Operator::Top(_) | Operator::Superlative(_) | Operator::Common(_)))
         || adjective(&mark.text.to_lowercase(), true).is_some()
+        || is_unlisted_superlative(mark)
+}
+
+/// A superlative that no list knows: "saltiest", "thickest".
+pub(super) fn is_unlisted_superlative(mark: &Mark) -> bool {
+    const OTHER: &str = "interest request forest harvest honest contest protest suggest arrest invest digest";
+    let word = mark.text.to_lowercase();
+    word.len() >= 6
+        && word.ends_with("est")
+        && !OTHER.split(' ').any(|known| known == word)
+        && mark.operator.is_none()
+        && mark.values.is_empty()
+        && mark.table_quality() < 0.5
+        && mark.column_quality() < 0.9
 }
 
 /// A mark that names a column, a table or a value.

@@ -6,19 +6,31 @@
 //! from questions whose answers are known. Both give forms, so both are ranked by the same
 //! features.
 
+mod condition_features;
+mod conditions;
+mod durations;
 mod features;
 mod mentions;
 mod search;
+
+pub(crate) use durations::is_duration_word;
 
 use super::form::Form;
 use super::link::{Mark, Schema};
 use features::{Said, features};
 use search::Search;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::fmt::Write as _;
+use std::hash::{DefaultHasher, Hasher as _};
 use std::sync::LazyLock;
 
-/// Conditions that are tried: those of the first interpretations.
+/// Conditions that are tried whole: those of the first interpretations.
 const BASES: usize = 4;
+/// Forms of one interpretation at most, and of one that differs from it in a condition.
+const MOST: usize = 400;
+const FEW: usize = 120;
+/// Interpretations that differ in a condition.
+const EDITS: usize = 14;
 
 static WEIGHTS: LazyLock<HashMap<&str, f32>> = LazyLock::new(|| {
     let lines = include_str!("weights.tsv").lines().filter(|line| !line.starts_with('#'));
@@ -57,13 +69,32 @@ pub(crate) fn compose(schema: &Schema, marks: &[Mark], bases: &[Form], others: &
         }
     }
     forms.extend(bases.iter().chain(others).cloned());
-    for base in conditions.into_iter().take(BASES) {
-        forms.extend(search.variants(base));
+    for base in conditions.iter().take(BASES) {
+        forms.extend(search.variants(base, MOST));
+    }
+    let mut tried: Vec<Form> = Vec::new();
+    for base in conditions.iter().take(2) {
+        for edit in search.edits(base) {
+            let known = |form: &Form| {
+                form.filters == edit.filters
+                    && form.having == edit.having
+                    && form.groups == edit.groups
+                    && form.tally == edit.tally
+                    && form.table == edit.table
+            };
+            if tried.len() < EDITS && !tried.iter().any(known) && !conditions.iter().any(|base| known(base)) {
+                tried.push(edit);
+            }
+        }
+    }
+    for edit in &tried {
+        forms.push(edit.clone());
+        forms.extend(search.variants(edit, FEW));
     }
     let mut found: Vec<Composition> = Vec::with_capacity(forms.len());
-    let mut seen: std::collections::HashSet<String> = std::collections::HashSet::new();
+    let mut seen: HashSet<u64> = HashSet::new();
     for (at, form) in forms.into_iter().enumerate() {
-        if !seen.insert(format!("{form:?}")) {
+        if !seen.insert(fingerprint(&form)) {
             continue;
         }
         let mut features = features(&search, &said, &form);
@@ -80,4 +111,18 @@ pub(crate) fn compose(schema: &Schema, marks: &[Mark], bases: &[Form], others: &
     }
     found.sort_by(|a, b| b.score.total_cmp(&a.score));
     found
+}
+
+/// Equal forms have equal numbers.
+fn fingerprint(form: &Form) -> u64 {
+    struct Digest(DefaultHasher);
+    impl std::fmt::Write for Digest {
+        fn write_str(&mut self, text: &str) -> std::fmt::Result {
+            self.0.write(text.as_bytes());
+            Ok(())
+        }
+    }
+    let mut digest = Digest(DefaultHasher::new());
+    let _ = write!(digest, "{form:?}");
+    digest.0.finish()
 }

@@ -5,12 +5,9 @@
 use super::super::form::{Filter, Form, Group, Measure, OrderKey, Scalar};
 use super::super::lexicon::{DatePart, Operator, adjective};
 use super::super::link::{ColumnRef, Mark, Schema};
-use super::mentions::{Before, Behind, Mention, is_extreme};
+use super::mentions::{Before, Behind, Mention, is_extreme, is_unlisted_superlative};
 use crate::query::{Aggregate, Grain};
 use crate::roles::Role;
-
-/// Forms of one interpretation at most.
-const MOST: usize = 400;
 
 /// What the search works on.
 pub(super) struct Search<'a> {
@@ -23,8 +20,8 @@ pub(super) struct Search<'a> {
 type Ranking = (Option<(OrderKey, bool)>, Option<u64>, Option<usize>);
 
 impl Search<'_> {
-    /// All forms with the conditions of `base`.
-    pub(super) fn variants(&self, base: &Form) -> Vec<Form> {
+    /// Forms with the conditions of `base`, at most so many that measure something.
+    pub(super) fn variants(&self, base: &Form, most: usize) -> Vec<Form> {
         let mut forms: Vec<Form> = Vec::new();
         let groups = self.group_sets(base);
         for (measures, without) in self.measure_sets(base) {
@@ -60,8 +57,12 @@ impl Search<'_> {
                         if share && !groups.is_empty() && without.is_none() {
                             forms.push(Form { share: true, ..plain.clone() });
                         }
+                        if let Some(without) = self.without_gaps(&plain) {
+                            forms.push(without);
+                        }
                         forms.push(plain);
-                        if forms.len() >= MOST {
+                        if forms.len() >= most {
+                            forms.extend(self.lists(base).into_iter().take(most / 4));
                             return forms;
                         }
                     }
@@ -70,6 +71,25 @@ impl Search<'_> {
         }
         forms.extend(self.lists(base));
         forms
+    }
+
+    /// The same without the group of empty cells.
+    fn without_gaps(&self, form: &Form) -> Option<Form> {
+        if form.limit.is_some() || form.pivot {
+            return None;
+        }
+        let place = form.groups.iter().find_map(|group| match group {
+            Group::Column(place) => {
+                self.schema.column(*place).filter(|column| column.nulls > 0).map(|_| *place)
+            }
+            _ => None,
+        })?;
+        if form.filters.iter().any(|filter| filter.place() == place) {
+            return None;
+        }
+        let mut form = form.clone();
+        form.filters.push(Filter::Missing(place, false));
+        Some(form)
     }
 
     pub(super) fn says(&self, wanted: impl Fn(Operator) -> bool) -> bool {
@@ -110,13 +130,24 @@ impl Search<'_> {
                 }
             }
         }
-        // The smallest and the largest of one column.
+        // Several figures of one column, and how many rows there are beside a figure.
+        let said = self.said_aggregates();
         if let Some((_, place)) = first_of.first() {
-            let said = self.said_aggregates();
-            if said.contains(&Aggregate::Min) && said.contains(&Aggregate::Max) {
-                let of = |aggregate| Measure::Of(aggregate, Scalar::Column(*place));
-                add(vec![of(Aggregate::Min), of(Aggregate::Max)], None);
+            let of = |aggregate: &Aggregate| Measure::Of(*aggregate, Scalar::Column(*place));
+            if said.len() > 1 {
+                add(said.iter().map(of).collect(), None);
             }
+            if self.says(|operator| operator == Operator::Count || operator == Operator::And) {
+                for aggregate in said.iter().chain([&Aggregate::Sum]).take(2) {
+                    add(vec![Measure::Rows, of(aggregate)], None);
+                }
+            }
+        }
+        for measure in self.elapsed(base) {
+            add(vec![measure], None);
+        }
+        for measure in self.unnamed(base, numbers.is_empty()) {
+            add(vec![measure], None);
         }
         for mark in self.marks {
             for (price, quantity) in mark.products.iter().take(2) {
@@ -137,8 +168,24 @@ impl Search<'_> {
                 add(vec![Measure::ShareWhere(Box::new(Filter::Flag(mention.place, true)))], None);
             }
         }
-        sets.truncate(16);
+        sets.truncate(20);
         sets
+    }
+
+    /// Measures of the table that no word names, where an amount or an extreme is asked for.
+    fn unnamed(&self, base: &Form, none_named: bool) -> Vec<Measure> {
+        let asked = self.says(|operator| {
+            matches!(operator, Operator::HowMuch | Operator::Aggregate(_) | Operator::Superlative(_))
+        });
+        if !none_named || !asked {
+            return Vec::new();
+        }
+        let wanted = self.said_aggregates().into_iter().chain([Aggregate::Sum]).next();
+        (self.schema.places())
+            .filter(|(place, role)| place.table == base.table && role.is_number())
+            .take(3)
+            .filter_map(|(place, _)| Some(Measure::Of(wanted?, Scalar::Column(place))))
+            .collect()
     }
 
     /// Aggregates that the question says, by a word or by an extreme.
@@ -147,6 +194,7 @@ impl Search<'_> {
         for mark in self.marks {
             let aggregate = match mark.operator {
                 Some(Operator::Aggregate(aggregate)) => Some(aggregate),
+                Some(Operator::Whole) => Some(Aggregate::Sum),
                 Some(Operator::Superlative(true)) => Some(Aggregate::Max),
                 Some(Operator::Superlative(false)) => Some(Aggregate::Min),
                 _ => adjective(&mark.text.to_lowercase(), true)
@@ -201,6 +249,12 @@ impl Search<'_> {
                 }
             }
         }
+        if self.asks_who() {
+            for table in self.related(base.table) {
+                let display = self.schema.display(table).and_then(|places| places.first().copied());
+                named.extend(display.map(|place| (usize::MAX, Group::Column(place))));
+            }
+        }
         named.dedup_by(|a, b| a.1 == b.1);
         for (_, group) in &named {
             add(vec![group.clone()]);
@@ -219,8 +273,34 @@ impl Search<'_> {
                 }
             }
         }
-        sets.truncate(14);
+        sets.truncate(16);
         sets
+    }
+
+    pub(super) fn asks_who(&self) -> bool {
+        self.marks
+            .iter()
+            .any(|mark| mark.operator == Some(Operator::Which) && mark.text.to_lowercase().starts_with("who"))
+    }
+
+    /// Tables whose rows refer to those of a table.
+    fn referring(&self, table: usize) -> Vec<usize> {
+        let catalogue = self.schema.catalogue;
+        let name = self.schema.table(table).map(|table| table.name.as_str()).unwrap_or_default();
+        let joins = catalogue.joins.iter().filter(|join| join.to.0 == name && join.from.0 != name);
+        joins.filter_map(|join| catalogue.place_of(&join.from.0)).collect()
+    }
+
+    /// A table and those that it refers to.
+    fn related(&self, table: usize) -> Vec<usize> {
+        let catalogue = self.schema.catalogue;
+        let mut found = vec![table];
+        let name = self.schema.table(table).map(|table| table.name.as_str()).unwrap_or_default();
+        for join in catalogue.joins.iter().filter(|join| join.from.0 == name) {
+            found.extend(catalogue.place_of(&join.to.0).filter(|other| !found.contains(other)));
+        }
+        found.truncate(4);
+        found
     }
 
     /// Periods and parts of days that the question speaks of.
@@ -242,7 +322,7 @@ impl Search<'_> {
                     _ => continue,
                 },
             };
-            for time in self.time_columns(base).into_iter().take(2) {
+            for time in self.time_columns(base).into_iter().take(3) {
                 let group = match (grain, part) {
                     (Some(grain), _) => Group::Period(time, grain),
                     (None, Some(part)) => Group::Part(time, part),
@@ -259,16 +339,13 @@ impl Search<'_> {
                 found.insert(0, Group::Column(place));
             }
         }
-        found.truncate(4);
+        found.truncate(5);
         found
     }
 
     /// Times that may be meant: named ones first, then those of the table.
-    fn time_columns(&self, base: &Form) -> Vec<ColumnRef> {
-        let mut all: Vec<ColumnRef> = (self.mentions.iter())
-            .filter(|mention| mention.role == Role::Time)
-            .map(|mention| mention.place)
-            .collect();
+    pub(super) fn time_columns(&self, base: &Form) -> Vec<ColumnRef> {
+        let mut all: Vec<ColumnRef> = self.named_times();
         let own = |here: bool| {
             self.schema
                 .places()
@@ -325,7 +402,8 @@ impl Search<'_> {
                     largest
                 }
                 _ => match adjective(&mark.text.to_lowercase(), true) {
-                    Some(adjective) => adjective.largest,
+                    Some(adjective) => adjective.largest != self.takes_time(&adjective.about),
+                    None if is_unlisted_superlative(mark) => true,
                     None => continue,
                 },
             };
@@ -346,6 +424,27 @@ impl Search<'_> {
         found
     }
 
+    /// Whether speed shows in how long something takes, because no column holds a speed.
+    fn takes_time(&self, about: &[&str]) -> bool {
+        about.contains(&"speed")
+            && !self.schema.places().any(|(place, role)| {
+                role.is_number() && about.iter().any(|word| self.schema.fits(place, word) >= 0.8)
+            })
+    }
+
+    /// The oldest has the earliest day: times of a table with the direction that age turns round.
+    pub(super) fn dates_of_age(&self, base: &Form) -> Vec<(ColumnRef, bool)> {
+        let aged = self.marks.iter().find_map(|mark| {
+            adjective(&mark.text.to_lowercase(), true).filter(|adjective| adjective.about.contains(&"born"))
+        });
+        let Some(aged) = aged else { return Vec::new() };
+        let times = self
+            .schema
+            .places()
+            .filter(|(place, role)| matches!(role, Role::Time | Role::Year) && place.table == base.table);
+        times.take(2).map(|(place, _)| (place, !aged.largest)).collect()
+    }
+
     fn counted_tables(&self, base: &Form, measures: &[Measure]) -> Vec<usize> {
         let mut tables = vec![base.table];
         if measures.contains(&Measure::Rows) {
@@ -354,8 +453,13 @@ impl Search<'_> {
                     tables.push(*table);
                 }
             }
+            // What happens to named things stands in the tables that refer to them.
+            for table in tables.clone() {
+                let events = self.referring(table).into_iter().filter(|event| !tables.contains(event));
+                tables.extend(events.take(2).collect::<Vec<_>>());
+            }
         }
-        tables.truncate(3);
+        tables.truncate(5);
         tables
     }
 
@@ -412,6 +516,15 @@ impl Search<'_> {
                 add(with);
             }
         }
+        if (self.asks_who() || !self.extremes().is_empty())
+            && let Some(display) = self.schema.display(base.table)
+        {
+            let mut with = display.clone();
+            let named = best(&|_| true);
+            with.extend(named.into_iter().filter(|place| !with.contains(place)).collect::<Vec<_>>());
+            add(display);
+            add(with);
+        }
         for mention in self.free(base).take(4) {
             let set = vec![mention.place];
             if !shows.contains(&set) {
@@ -421,7 +534,9 @@ impl Search<'_> {
         let mut keys: Vec<ColumnRef> = Vec::new();
         for mark in self.marks.iter().filter(|mark| is_extreme(mark)) {
             let Some(adjective) = adjective(&mark.text.to_lowercase(), true) else { continue };
-            for word in &adjective.about {
+            let time = ["time", "duration", "minutes", "seconds"];
+            let about: &[&str] = if self.takes_time(&adjective.about) { &time } else { &adjective.about };
+            for word in about {
                 let fits = self.schema.places().filter(|(place, role)| {
                     (role.is_number() || matches!(role, Role::Time | Role::Year))
                         && self.schema.fits(*place, word) >= 0.8
@@ -436,9 +551,18 @@ impl Search<'_> {
         keys.extend(ordered.map(|mention| mention.place));
         keys.dedup();
         keys.truncate(4);
+        let dates = self.dates_of_age(base);
         let mut forms = Vec::new();
-        for show in shows.iter().take(8) {
+        for show in shows.iter().take(9) {
             forms.push(plain(show.clone(), None, None));
+            for ((key, largest), (_, limit)) in dates.iter().zip(self.extremes().iter().cycle()) {
+                let mut with = show.clone();
+                if !with.is_empty() && !with.contains(key) {
+                    with.push(*key);
+                }
+                let order = Some((OrderKey::Column(*key), *largest));
+                forms.push(plain(with, order, Some(limit.unwrap_or(1))));
+            }
             for (largest, limit) in self.extremes() {
                 for key in &keys {
                     let order = Some((OrderKey::Column(*key), largest));

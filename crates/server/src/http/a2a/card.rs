@@ -20,12 +20,13 @@ pub(super) async fn card(
     let url = format!("{scheme}://{host}/a2a");
     let mut skills = vec![json!({
         "id": "ask", "name": "Ask", "tags": ["questions", "data", "tools"],
-        "description": "Answers questions about data and tools in plain language, with sources, and carries out what is asked.",
+        "description": "Answers questions about data and tools in plain language, with sources, and carries \
+            out what is asked.",
         "examples": ["What can you do?"],
     })];
     // What is set up here is for those who may use it.
     if let Ok(Authenticated(identity)) = who
-        && let Ok(reader) = site.talker.reader(&site.caller(&identity), &[]).await
+        && let Ok(reader) = site.chat.reader(&site.caller(&identity), &[]).await
     {
         skills.extend(reader.domains().map(|topic| {
             json!({ "id": topic.name, "name": topic.title, "description": if topic.description.is_empty() { &topic.title } else { &topic.description }, "tags": [topic.name] })
@@ -34,7 +35,8 @@ pub(super) async fn card(
     let face =
         |version: &str| json!({ "url": url, "protocolBinding": "JSONRPC", "protocolVersion": version });
     let mut card = json!({
-        "name": "Steward", "description": "An agent you can account for: it answers about data and tools, with sources, and can prove afterwards what it did.",
+        "name": "Steward", "description": "An agent you can account for: it answers about data and tools, \
+            with sources, and can prove afterwards what it did.",
         "version": env!("CARGO_PKG_VERSION"), "supportedInterfaces": [face("1.0"), face("0.3")],
         "capabilities": { "streaming": true, "pushNotifications": false, "extendedAgentCard": false },
         "defaultInputModes": ["text/plain"], "defaultOutputModes": ["text/plain", "application/json"], "skills": skills,

@@ -16,7 +16,8 @@ fn emulator() -> Option<(String, String)> {
         return None;
     }
     let set = std::env::var("STEWARD_SLACK_EMULATOR").expect(
-        "set STEWARD_SLACK_EMULATOR to '<node, 22 or newer> <…/emulate/dist/index.js>' (npm emulate@0.12.2), or STEWARD_SKIP=slack",
+        "set STEWARD_SLACK_EMULATOR to '<node, 22 or newer> <…/emulate/dist/index.js>' (npm emulate@0.12.2), \
+            or STEWARD_SKIP=slack",
     );
     let (node, cli) = set.split_once(' ').expect("STEWARD_SLACK_EMULATOR is '<node> <cli.js>'");
     Some((node.to_owned(), cli.trim().to_owned()))

@@ -50,7 +50,8 @@ async fn without_a_signing_secret_nothing_comes_in_over_http() {
 #[tokio::test]
 async fn an_event_is_taken_once_however_often_it_comes() {
     let office = Office::with(false, |_, _| {}).await;
-    let said = json!({ "type": "app_mention", "user": "UANA", "channel": "C1", "text": format!("<@{BOT}> hello"), "ts": "5.5" });
+    let said = json!({ "type": "app_mention", "user": "UANA", "channel": "C1", "text": format!("<@{BOT}> \
+        hello"), "ts": "5.5" });
     let mention = office.envelope(said.clone());
     // The same mention also comes as a message of the channel, under another id.
     let mut twin = said;
@@ -100,7 +101,7 @@ async fn strangers_are_told_whom_to_ask_and_nothing_is_run() {
     assert_eq!(office.event(&office.envelope(event)).await, 200);
     office.slack.idle().await;
     assert_eq!(office.fake.posts().len(), 2);
-    let all = office.talker.toolbox().house().store.conversations(
+    let all = office.chat.toolbox().app().store.conversations(
         &Scope::System,
         ConversationFilter::default(),
         Page::first(10),
@@ -133,7 +134,7 @@ async fn when_slack_asks_to_wait_it_waits_and_not_for_ever() {
     office.slack.idle().await;
     assert_eq!(office.fake.calls("chat.postMessage").len(), 9);
     let scope = Scope::User(UserId::new("bob").unwrap());
-    let store = &office.talker.toolbox().house().store;
+    let store = &office.chat.toolbox().app().store;
     let begun = store.conversations(&scope, ConversationFilter::default(), Page::first(10)).await.unwrap();
     for conversation in begun {
         assert_eq!(conversation.status, ConversationStatus::Active);

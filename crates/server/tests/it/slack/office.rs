@@ -63,7 +63,7 @@ impl People for Staff {
 pub(crate) struct Office {
     pub(crate) slack: Arc<Slack>,
     pub(crate) fake: Arc<Fake>,
-    pub(crate) talker: Arc<ChatService>,
+    pub(crate) chat: Arc<ChatService>,
     _folder: tempfile::TempDir,
     pub(crate) address: String,
     options: Options,
@@ -86,7 +86,7 @@ fn examples() -> PathBuf {
         .join("examples/apps")
 }
 
-async fn talker(folder: &Path, apps: bool) -> ChatService {
+async fn chat_service(folder: &Path, apps: bool) -> ChatService {
     let signer = keys::load_or_create(&folder.join("journal.key"), &SystemRandom).unwrap();
     let options = StoreOptions {
         clock: Arc::new(SystemClock::default()),
@@ -95,7 +95,7 @@ async fn talker(folder: &Path, apps: bool) -> ChatService {
         signer: Arc::new(signer),
     };
     let store: Arc<dyn Store> = Arc::new(SqliteStore::open(&folder.join("state.db"), options).unwrap());
-    let house = AppContext {
+    let app = AppContext {
         store,
         clock: Arc::new(SystemClock::default()),
         random: Arc::new(SystemRandom),
@@ -125,7 +125,7 @@ async fn talker(folder: &Path, apps: bool) -> ChatService {
         watch: false,
         grants: Arc::new(Everybody),
     };
-    ChatService::new(Arc::new(Toolbox::open(&house, options).await.unwrap()), Limits::default())
+    ChatService::new(Arc::new(Toolbox::open(&app, options).await.unwrap()), Limits::default())
 }
 
 impl Office {
@@ -137,7 +137,7 @@ impl Office {
     pub(crate) async fn with(apps: bool, change: impl FnOnce(&mut Options, &Path)) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let (fake, faking) = Fake::start().await;
-        let talker = Arc::new(talker(folder.path(), apps).await);
+        let chat = Arc::new(chat_service(folder.path(), apps).await);
         let mut options = Options::new(Secret::new("xoxb-test"));
         options.base_url = format!("{}/api", fake.address);
         options.signing_secret = Some(Secret::new(SIGNING));
@@ -147,13 +147,13 @@ impl Office {
         options.progress_every = Duration::from_millis(5);
         change(&mut options, folder.path());
         let client = steward_models::connection(false).unwrap();
-        let slack = Slack::new(talker.clone(), Arc::new(Staff), options.clone()).unwrap();
+        let slack = Slack::new(chat.clone(), Arc::new(Staff), options.clone()).unwrap();
         let (address, serving) = serve(slack.clone()).await;
         let serving = vec![faking, serving];
         Self {
             slack,
             fake,
-            talker,
+            chat,
             _folder: folder,
             address,
             options,
@@ -167,7 +167,7 @@ impl Office {
     /// one before.
     pub(crate) async fn restart(&mut self) {
         self.slack.close(Duration::from_secs(60)).await;
-        self.slack = Slack::new(self.talker.clone(), Arc::new(Staff), self.options.clone()).unwrap();
+        self.slack = Slack::new(self.chat.clone(), Arc::new(Staff), self.options.clone()).unwrap();
         let (address, serving) = serve(self.slack.clone()).await;
         self.address = address;
         self.serving.push(serving);
@@ -242,7 +242,7 @@ impl Office {
         let mut arguments = serde_json::Map::new();
         arguments.insert("id".to_owned(), id.into());
         let request = Request::new(Caller::owner(UserId::new("ana").unwrap()), "todo.get_task", arguments);
-        self.talker.toolbox().call(&request).await.ok()?.output.structured
+        self.chat.toolbox().call(&request).await.ok()?.output.structured
     }
 
     pub(crate) async fn status(&self, id: u32) -> String {

@@ -12,7 +12,8 @@ fn reply(user: &str, thread: &str, text: &str) -> Json {
 #[tokio::test]
 async fn a_thread_is_one_conversation_also_after_a_restart() {
     let mut office = Office::open().await;
-    let first = json!({ "type": "app_mention", "user": "UANA", "channel": "C1", "text": "<@UBOT> show my open tasks", "ts": "100.5" });
+    let first = json!({ "type": "app_mention", "user": "UANA", "channel": "C1", "text": "<@UBOT> show my \
+        open tasks", "ts": "100.5" });
     let first = office.envelope(first);
     assert_eq!(office.event(&first).await, 200);
     office.slack.idle().await;
@@ -38,7 +39,7 @@ async fn a_thread_is_one_conversation_also_after_a_restart() {
     office.press("UANA", &asked, "Delete task 1 “Buy milk”").await;
     assert!(office.task(1).await.is_none() && office.task(2).await.is_some());
     let scope = Scope::User(UserId::new("ana").unwrap());
-    let store = &office.talker.toolbox().house().store;
+    let store = &office.chat.toolbox().app().store;
     let talks = store.conversations(&scope, ConversationFilter::default(), Page::first(10)).await.unwrap();
     assert_eq!(talks.len(), 1);
     assert_eq!(store.history(&scope, talks[0].id, Page::first(20)).await.unwrap().len(), 8);
@@ -159,7 +160,7 @@ async fn calls_that_wait_are_decided_by_those_who_may() {
     office.press("UANA", &shown, "Reject").await;
     assert!(office.task(3).await.is_some());
     let scope = Scope::User(UserId::new("bob").unwrap());
-    let store = &office.talker.toolbox().house().store;
+    let store = &office.chat.toolbox().app().store;
     let failed = TaskFilter { status: Some(TaskStatus::Failed) };
     let failed = store.tasks(&scope, failed, Page::first(10)).await.unwrap();
     assert!(

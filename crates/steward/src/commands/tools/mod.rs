@@ -1,4 +1,4 @@
-//! `steward tools`: what can be done, and doing it.
+//! `steward tools`: lists, searches and calls tools.
 
 mod person;
 mod result;
@@ -32,7 +32,7 @@ use result::{print, printable};
   steward tools call file.read --args '{\"path\": \"notes.txt\"}'
   steward tools test everything.echo")]
 pub(crate) enum Tools {
-    /// Lists every tool, with where it comes from and whether it can be called.
+    /// Lists every tool, with its origin and whether it can be called.
     List {
         /// Only tools of this domain.
         #[arg(long)]
@@ -43,18 +43,18 @@ pub(crate) enum Tools {
         /// Only tools of this MCP server.
         #[arg(long)]
         server: Option<String>,
-        /// Ask every MCP server what it offers now.
+        /// Refresh the tool lists of all MCP servers.
         #[arg(long)]
         refresh: bool,
     },
-    /// Shows a tool: what it takes, what it gives, what holds for it.
+    /// Shows a tool: its parameters, its result and its settings.
     Show {
         /// The tool's name.
         name: String,
     },
-    /// Finds the tools that a request in plain words may mean, and fills in their arguments.
+    /// Finds the tools for a request in plain language, and fills in their arguments.
     Search {
-        /// What is wanted, in plain words.
+        /// The request, in plain language.
         request: String,
         /// How many to show.
         #[arg(long, default_value_t = 5)]
@@ -62,8 +62,7 @@ pub(crate) enum Tools {
     },
     /// Calls a tool.
     Call(Call),
-    /// Calls a tool with its own example, or with nothing, and says how it went and how long it
-    /// took.
+    /// Calls a tool with its example, or without arguments, and shows the outcome and the duration.
     Test {
         /// The tool's name.
         name: String,
@@ -75,21 +74,21 @@ pub(crate) enum Tools {
 
 #[derive(Args)]
 pub(crate) struct Call {
-    /// The tool's name; the server may be left out where only one has it.
+    /// The tool's name; the server may be omitted if the name is unique.
     name: String,
-    /// Arguments as `name=value`; the value is taken as JSON where it is and the tool does not want
-    /// text, else as text.
+    /// Arguments as `name=value`. A value is parsed as JSON if possible, unless the tool expects
+    /// text.
     arguments: Vec<String>,
     /// Arguments, as one JSON object.
     #[arg(long, value_name = "JSON")]
     args: Option<String>,
-    /// Seconds to wait.
+    /// Time limit in seconds.
     #[arg(long, default_value_t = 300)]
     timeout: u64,
-    /// Where pictures and sounds go.
+    /// The folder for images and audio.
     #[arg(long, short, value_name = "FOLDER")]
     out: Option<PathBuf>,
-    /// Agree in advance to the call with this digest.
+    /// Approve the call with this digest in advance.
     #[arg(long, value_name = "DIGEST")]
     approve: Option<String>,
 }
@@ -158,7 +157,8 @@ async fn list(
         say(paint(
             Tone::Warn,
             &format!(
-                "{name} was changed by its server: `steward tools show {name}`, then `steward mcp-servers accept {server}`"
+                "{name} was changed by its server: `steward tools show {name}`, then `steward mcp-servers \
+                    accept {server}`"
             ),
         ));
     }
@@ -177,8 +177,7 @@ fn origin(tool: &Registered) -> String {
     }
 }
 
-/// Tools that cannot be called until a person accepts what their server changed, each with the
-/// change.
+/// Tools that are blocked until a person accepts a change of their server, each with the change.
 fn held_back(toolbox: &Toolbox, tools: &[Registered]) -> Result<BTreeMap<String, String>, Failure> {
     let servers: BTreeSet<_> = tools.iter().filter_map(|tool| tool.definition.server.as_ref()).collect();
     let mut held = BTreeMap::new();
@@ -272,7 +271,7 @@ fn arguments_table(schema: &JsonObject) {
     table(&["name", "type", "needed", "what"], rows.collect(), "  takes nothing");
 }
 
-/// The tool of this name; servers that were never looked at are asked.
+/// The tool of this name; servers that were never contacted are queried.
 async fn resolve(toolbox: &Toolbox, name: &str) -> Result<Registered, Failure> {
     if let Ok(found) = toolbox.registry().resolve(None, name) {
         return Ok(found.registered);
@@ -281,7 +280,7 @@ async fn resolve(toolbox: &Toolbox, name: &str) -> Result<Registered, Failure> {
     Ok(toolbox.registry().resolve(None, name)?.registered)
 }
 
-/// Says which servers' tools are not among those that are shown, and why.
+/// Reports which servers' tools are missing from the list, and why.
 fn tell_missing(servers: Vec<(steward_domain::ServerName, steward_tools::Error)>) {
     for (name, error) in servers {
         eprintln!("{}", paint(Tone::Warn, &format!("without the tools of {name}: {error}")));
@@ -333,8 +332,8 @@ async fn search(context: &Context, toolbox: &Toolbox, request: &str, limit: usiz
 }
 
 async fn call(context: &Context, toolbox: &Toolbox, call: &Call) -> Result<(), Failure> {
-    // What a value means depends on what the tool wants; a name that no tool has is told by the
-    // call itself.
+    // How a value is parsed depends on the tool's schema; an unknown tool is reported by the call
+    // itself.
     let schema = if call.arguments.is_empty() {
         JsonObject::new()
     } else {
@@ -365,7 +364,7 @@ async fn call(context: &Context, toolbox: &Toolbox, call: &Call) -> Result<(), F
         tokio::select! {
             result = &mut calling => result,
             _ = tokio::signal::ctrl_c() => {
-                // The call ends by itself, and its end is written down.
+                // The call ends by itself, and its end is recorded.
                 cancel.cancel();
                 calling.await
             }
@@ -383,7 +382,7 @@ async fn call(context: &Context, toolbox: &Toolbox, call: &Call) -> Result<(), F
     shown(context, call, &receipt)
 }
 
-/// Asks at the terminal; where there is none, the call waits as a task.
+/// Asks for approval at the terminal; without one, the call waits as a task.
 async fn approved(
     context: &Context,
     toolbox: &Toolbox,

@@ -1,4 +1,4 @@
-//! The person at the terminal, whom a server may ask.
+//! Answers requests of MCP servers (elicitation) at the terminal.
 
 use super::result::printable;
 use crate::output::{Tone, paint};
@@ -7,7 +7,7 @@ use std::io::{IsTerminal as _, Write as _};
 use steward_domain::JsonObject;
 use steward_tools::{Answered, Elicitation, Human};
 
-/// The person at the terminal, for servers that want to know something.
+/// The user at the terminal, for servers that request input.
 pub(super) struct Terminal;
 
 #[async_trait::async_trait]

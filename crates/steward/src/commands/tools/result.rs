@@ -1,4 +1,4 @@
-//! What a tool gave back, for people: words on the terminal, pictures and sounds in files.
+//! Prints tool results: text to the terminal, images and audio to files.
 
 use crate::error::Failure;
 use crate::output::say;
@@ -19,7 +19,7 @@ pub(super) fn print(output: &Output, folder: Option<&std::path::Path>) -> Result
     Ok(())
 }
 
-/// What a tool says goes to a terminal: it must not steer it.
+/// Removes control sequences: the output of a tool must not control the terminal.
 pub(super) fn printable(text: &str) -> String {
     text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect()
 }

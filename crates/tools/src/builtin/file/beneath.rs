@@ -107,7 +107,7 @@ pub struct Folder {
 
 /// What a path leads to.
 #[derive(Debug)]
-pub enum Found {
+pub enum PathTarget {
     /// A folder.
     Folder(Folder),
     /// A regular file with this name in this folder.
@@ -173,7 +173,7 @@ fn same(opened: &Metadata, seen: &Metadata) -> io::Result<()> {
 
 /// Finds `path` beneath one of `roots`: an absolute path in the root that holds it, a relative one
 /// in the first root that has it. `write` asks for a root that may be changed.
-pub fn find(roots: &[Root], path: &str, write: bool) -> Result<Found> {
+pub fn find(roots: &[Root], path: &str, write: bool) -> Result<PathTarget> {
     let asked = Path::new(path);
     let refused = |rule: String| Error::Path { path: path.to_owned(), rule };
     if path.contains('\0') {
@@ -185,13 +185,13 @@ pub fn find(roots: &[Root], path: &str, write: bool) -> Result<Found> {
     for root in &usable {
         let Some(rest) = rest_of(asked, root) else { continue };
         match walk(root, &rest, path, roots) {
-            Ok(Found::Nothing(folder, name)) => nothing = nothing.or(Some((folder, name))),
+            Ok(PathTarget::Nothing(folder, name)) => nothing = nothing.or(Some((folder, name))),
             Ok(found) => return Ok(found),
             Err(error) => problem = problem.or(Some(error)),
         }
     }
     match (nothing, problem) {
-        (Some((folder, name)), _) => Ok(Found::Nothing(folder, name)),
+        (Some((folder, name)), _) => Ok(PathTarget::Nothing(folder, name)),
         (None, Some(error)) => Err(error),
         (None, None) if !write || !usable.is_empty() => Err(refused(granted(roots))),
         (None, None) => Err(refused(format!("nothing may be written; {}", granted(roots)))),
@@ -223,7 +223,7 @@ fn rest_of(asked: &Path, root: &Root) -> Option<PathBuf> {
 }
 
 /// Walks from the root.
-fn walk(root: &Root, rest: &Path, asked: &str, roots: &[Root]) -> Result<Found> {
+fn walk(root: &Root, rest: &Path, asked: &str, roots: &[Root]) -> Result<PathTarget> {
     let failed = |error: io::Error| trouble(asked, &error);
     let out = |how: &str| Error::Path { path: asked.to_owned(), rule: format!("{how}; {}", granted(roots)) };
     // The root itself may be reached through symlinks: the operator named it.
@@ -255,7 +255,7 @@ fn walk(root: &Root, rest: &Path, asked: &str, roots: &[Root]) -> Result<Found> 
                 }
                 return way
                     .pop()
-                    .map(|folder| Found::Nothing(folder, step))
+                    .map(|folder| PathTarget::Nothing(folder, step))
                     .ok_or_else(|| out("it is empty"));
             }
             Err(error) => return Err(failed(error)),
@@ -286,7 +286,10 @@ fn walk(root: &Root, rest: &Path, asked: &str, roots: &[Root]) -> Result<Found> 
             if own(&folder.path().join(&step)) {
                 return Err(mine());
             }
-            return way.pop().map(|folder| Found::File(folder, step, seen)).ok_or_else(|| out("it is empty"));
+            return way
+                .pop()
+                .map(|folder| PathTarget::File(folder, step, seen))
+                .ok_or_else(|| out("it is empty"));
         } else if kind.is_file() {
             let detail = format!("{} is a file, not a folder", step.display());
             return Err(Error::File { path: asked.to_owned(), detail });
@@ -294,7 +297,7 @@ fn walk(root: &Root, rest: &Path, asked: &str, roots: &[Root]) -> Result<Found> 
             return Err(out(&format!("it is {}, which is not opened", special(&seen))));
         }
     }
-    way.pop().map(Found::Folder).ok_or_else(|| out("it leads above the folder"))
+    way.pop().map(PathTarget::Folder).ok_or_else(|| out("it leads above the folder"))
 }
 
 /// What a file is that is neither regular nor a folder.

@@ -1,6 +1,6 @@
 //! `file.list`: what is in a granted folder, sorted and bounded.
 
-use super::beneath::{Folder, Found, Root, find};
+use super::beneath::{Folder, PathTarget, Root, find};
 use super::{CATEGORY, trouble};
 use crate::builtin::{Builtin, VERSION, arguments, blocking, example, misfit, schema};
 use crate::error::{Error, Result};
@@ -17,9 +17,10 @@ use steward_policy::AdmittedCall;
 
 /// The tool's name.
 const NAME: &str = "file.list";
-const DESCRIPTION: &str = "List the files and folders in a granted folder: names, sizes and times of change, optionally with \
-    subfolders and filtered by a pattern such as *.csv. Use it to find out which files there are, to search for a file by \
-    name, or to browse a directory. Without a path it shows the granted folders.";
+const DESCRIPTION: &str = "List the files and folders in a granted folder: names, sizes and times of change, \
+    optionally with subfolders and filtered by a pattern such as *.csv. Use it to find out which files there \
+    are, to search \
+    for a file by name, or to browse a directory. Without a path it shows the granted folders.";
 /// The most entries that are looked at.
 const SCANNED: usize = 50_000;
 /// The deepest that is gone.
@@ -43,9 +44,11 @@ fn parameters() -> JsonObject {
     schema(
         json!({
             "path": { "type": "string", "minLength": 1, "maxLength": 4096,
-                "description": "The folder: absolute, or relative to a granted folder; without it the granted folders" },
+                "description": "The folder: absolute, or relative to a granted folder; without it the \
+                    granted folders" },
             "pattern": { "type": "string", "minLength": 1, "maxLength": 256,
-                "description": "Which names: * any characters, ? one character, ** any folders. With a / it fits the whole path" },
+                "description": "Which names: * any characters, ? one character, ** any folders. With a / it \
+                    fits the whole path" },
             "depth": { "type": "integer", "minimum": 1, "maximum": DEEPEST, "default": 1,
                 "description": "How many levels of folders are gone down" },
             "limit": { "type": "integer", "minimum": 1, "maximum": MOST, "default": 200,
@@ -133,7 +136,7 @@ impl Tool for ListFiles {
             let Some(path) = &asked.path else {
                 return Ok(shown("granted folders", &granted(&roots), false));
             };
-            let Found::Folder(folder) = find(&roots, path, false)? else {
+            let PathTarget::Folder(folder) = find(&roots, path, false)? else {
                 let detail = "it is not a folder; file.read reads a file".to_owned();
                 return Err(Error::File { path: path.clone(), detail });
             };

@@ -29,7 +29,8 @@ pub(super) fn tools(options: &Options) -> Vec<Builtin> {
         "switched off: no folder is granted; name one under tools.roots in config/steward.yaml".to_owned()
     });
     let no_writing = (!roots.iter().any(|root| root.write)).then(|| {
-        "switched off: no folder is granted for writing; set write: true on one of tools.roots in config/steward.yaml"
+        "switched off: no folder is granted for writing; set write: true on one of tools.roots in \
+            config/steward.yaml"
             .to_owned()
     });
     vec![

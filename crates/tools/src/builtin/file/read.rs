@@ -1,6 +1,6 @@
 //! `file.read`: the words or bytes of a file, whole or a part of it.
 
-use super::beneath::{Found, Root, find};
+use super::beneath::{PathTarget, Root, find};
 use super::{CATEGORY, LARGEST, trouble};
 use crate::builtin::{Builtin, VERSION, arguments, blocking, example, schema, sha256};
 use crate::error::{Error, Result};
@@ -18,9 +18,10 @@ use steward_policy::AdmittedCall;
 
 /// The tool's name.
 const NAME: &str = "file.read";
-const DESCRIPTION: &str = "Read the contents of a file in a granted folder: open a text file, CSV, log, JSON, Markdown or \
-    source file and return its text, or the bytes of a binary file as base64. Can read only a part: from an offset, up to a \
-    number of bytes or lines, such as the first 20 lines of a log.";
+const DESCRIPTION: &str = "Read the contents of a file in a granted folder: open a text file, CSV, log, \
+    JSON, Markdown or source file and return its text, or the bytes of a binary file as base64. Can read \
+    only a part: from an \
+    offset, up to a number of bytes or lines, such as the first 20 lines of a log.";
 /// How far lines are counted into a file.
 const SCANNED: u64 = 256 * 1024 * 1024;
 /// What one read gives when nothing else is asked for.
@@ -143,12 +144,12 @@ struct Part {
 fn read(roots: &[Root], asked: &Arguments) -> Result<Part> {
     let failed = |error: std::io::Error| trouble(&asked.path, &error);
     let (folder, name, seen) = match find(roots, &asked.path, false)? {
-        Found::File(folder, name, seen) => (folder, name, seen),
-        Found::Folder(_) => {
+        PathTarget::File(folder, name, seen) => (folder, name, seen),
+        PathTarget::Folder(_) => {
             let detail = "it is a folder; file.list shows what is in it".to_owned();
             return Err(Error::File { path: asked.path.clone(), detail });
         }
-        Found::Nothing(..) => {
+        PathTarget::Nothing(..) => {
             let detail = "there is no such file; file.list shows what there is".to_owned();
             return Err(Error::File { path: asked.path.clone(), detail });
         }

@@ -3,7 +3,7 @@
 //! Invariant: the new content stands in a file of its own, on the disk, before it takes the name.
 //! Whoever reads sees the old content or the new one, never a part, also after a crash.
 
-use super::beneath::{Folder, Found, Root, find, granted};
+use super::beneath::{Folder, PathTarget, Root, find, granted};
 use super::{CATEGORY, LARGEST, trouble};
 use crate::builtin::{Builtin, VERSION, arguments, blocking, example, misfit, schema, sha256};
 use crate::error::{Error, Result};
@@ -23,9 +23,10 @@ use steward_policy::AdmittedCall;
 
 /// The tool's name.
 const NAME: &str = "file.write";
-const DESCRIPTION: &str = "Write text or bytes to a file in a granted folder: create a new file, overwrite an existing one, or \
-    append to its end. Use it to save a report, store notes, export results or add a line to a log. The change happens as a \
-    whole or not at all; it returns the number of bytes and the SHA-256 of the file.";
+const DESCRIPTION: &str = "Write text or bytes to a file in a granted folder: create a new file, overwrite \
+    an existing one, or append to its end. Use it to save a report, store notes, export results or add a \
+    line to a log. The \
+    change happens as a whole or not at all; it returns the number of bytes and the SHA-256 of the file.";
 /// What a file may grow to by appending.
 const LARGEST_FILE: u64 = 64 * 1024 * 1024;
 
@@ -141,16 +142,16 @@ fn write(roots: &[Root], path: &str, bytes: &[u8], mode: Mode, making: &OsStr) -
     // Whether it may be written is asked of the root that holds it, so a read-only root is named as
     // such.
     let found = find(roots, path, true).map_err(|error| match find(roots, path, false) {
-        Ok(Found::File(..) | Found::Folder(_)) => Error::Path {
+        Ok(PathTarget::File(..) | PathTarget::Folder(_)) => Error::Path {
             path: path.to_owned(),
             rule: format!("it may be read, not written; {}", granted(roots)),
         },
         _ => error,
     })?;
     let (folder, name, old) = match found {
-        Found::File(folder, name, seen) => (folder, name, Some(seen)),
-        Found::Nothing(folder, name) => (folder, name, None),
-        Found::Folder(_) => return Err(told("it is a folder".to_owned())),
+        PathTarget::File(folder, name, seen) => (folder, name, Some(seen)),
+        PathTarget::Nothing(folder, name) => (folder, name, None),
+        PathTarget::Folder(_) => return Err(told("it is a folder".to_owned())),
     };
     if old.is_some() && mode == Mode::Create {
         return Err(told("it is there already; use the mode overwrite or append".to_owned()));

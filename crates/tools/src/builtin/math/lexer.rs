@@ -117,8 +117,8 @@ fn number(chars: &[char], start: usize, end: usize) -> Result<Token, Wrong> {
     let separator = matches!(chars.get(end), Some(',' | '_' | '\'' | '’'));
     let group = digit(end + 1) && digit(end + 2) && digit(end + 3) && !digit(end + 4);
     if separator && group && !text.contains(['.', 'e', 'E']) && text.len() <= 3 {
-        let advice = "thousands separators are not read: write 1000, not 1,000; two numbers in a list are written with a \
-            blank after the comma";
+        let advice = "thousands separators are not read: write 1000, not 1,000; two numbers in a list are \
+            written with a blank after the comma";
         return Err((end + 1, advice.to_owned()));
     }
     if text.matches('.').count() > 1 {

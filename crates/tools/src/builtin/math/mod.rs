@@ -24,9 +24,12 @@ use steward_policy::AdmittedCall;
 
 /// The tool's name.
 pub const NAME: &str = "math.eval";
-const DESCRIPTION: &str = "Calculate an arithmetic expression: add, subtract, multiply, divide, powers, remainders, factorials, \
-    percentages such as 15% of 80, square roots, logarithms, trigonometry in radians, rounding, and sum, mean, median, min, max \
-    and sample standard deviation (stdev) of numbers. Use it as a calculator whenever a number has to be worked out exactly.";
+const DESCRIPTION: &str = "Calculate an arithmetic expression: add, subtract, multiply, divide, powers, \
+    remainders, factorials, percentages such as 15% of 80, square roots, logarithms, trigonometry in \
+    radians, rounding, and sum, \
+    mean, median, min, max and sample standard deviation (stdev) of numbers. Use it as a calculator whenever \
+    a number has to be \
+    worked out exactly.";
 /// The longest expression.
 pub const LONGEST: usize = 4000;
 
@@ -40,7 +43,8 @@ fn parameters() -> JsonObject {
     schema(
         json!({
             "expression": { "type": "string", "minLength": 1, "maxLength": LONGEST,
-                "description": "Such as (3 + 4) * 2^10, 15% of 80, sqrt(2), mean(1, 2, 3.5). No thousands separators, no variables" },
+                "description": "Such as (3 + 4) * 2^10, 15% of 80, sqrt(2), mean(1, 2, 3.5). No thousands \
+                    separators, no variables" },
         }),
         &["expression"],
     )

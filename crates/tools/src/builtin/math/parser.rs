@@ -169,7 +169,8 @@ impl Parser<'_> {
             Some(Token::Name(name)) => name == "of" || name == "mod",
             Some(Token::Sign('-')) => {
                 if !next.is_some_and(|piece| piece.blank_after) {
-                    let advice = "% followed by a minus can mean two things: write mod(a, -b) for the remainder, or a% - b";
+                    let advice = "% followed by a minus can mean two things: write mod(a, -b) for the \
+                        remainder, or a% - b";
                     return Err((self.place(), advice.to_owned()));
                 }
                 true

@@ -112,9 +112,10 @@ fn remember(memory: Option<Arc<dyn Memory>>, off: Option<String>) -> Builtin {
     Builtin {
         name: "memory.remember",
         version: VERSION,
-        description: "Remember a fact, preference or note for the person who asks, so that it can be recalled in a later \
-            conversation: names, birthdays, how they like their reports, where something is kept. Keeps the text with tags, \
-            who said it and when, for this person only.",
+        description: "Remember a fact, preference or note for the person who asks, so that it can be \
+            recalled in a later conversation: names, birthdays, how they like their reports, where something \
+            is kept. Keeps the \
+            text with tags, who said it and when, for this person only.",
         parameters: schema(
             json!({
                 "text": { "type": "string", "minLength": 1, "maxLength": LONGEST,
@@ -179,9 +180,10 @@ fn recall(memory: Option<Arc<dyn Memory>>, off: Option<String>) -> Builtin {
     Builtin {
         name: "memory.recall",
         version: VERSION,
-        description: "Recall what this person asked to remember earlier: search their stored facts, preferences and notes by \
-            meaning or keywords, best match first, with who said it and when. Without a query it lists what is remembered, \
-            newest first. Answers questions such as: what do you know about me?",
+        description: "Recall what this person asked to remember earlier: search their stored facts, \
+            preferences and notes by meaning or keywords, best match first, with who said it and when. \
+            Without a query it lists what \
+            is remembered, newest first. Answers questions such as: what do you know about me?",
         parameters: schema(
             json!({
                 "query": { "type": "string", "maxLength": LONGEST, "default": "",
@@ -246,8 +248,9 @@ fn forget(memory: Option<Arc<dyn Memory>>, off: Option<String>) -> Builtin {
     Builtin {
         name: "memory.forget",
         version: VERSION,
-        description: "Forget one remembered fact of the person who asks, for good: delete a stored note or preference by its id, \
-            which memory.recall shows. Use it when something is wrong, outdated or should not be kept any longer.",
+        description: "Forget one remembered fact of the person who asks, for good: delete a stored note or \
+            preference by its id, which memory.recall shows. Use it when something is wrong, outdated or \
+            should not be kept any longer.",
         parameters: parameters_of_forget(),
         returns: schema(
             json!({ "forgotten": { "type": "boolean", "description": "Whether there was such a fact" } }),

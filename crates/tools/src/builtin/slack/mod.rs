@@ -35,7 +35,8 @@ const LONGEST: usize = 40_000;
 pub(super) fn tools(options: &Options) -> Vec<Builtin> {
     let (api, off) = match &options.slack {
         None => {
-            let why = "switched off: no Slack is configured; add the category slack_tools to config/tools.yaml, with token_variable in its global_config";
+            let why = "switched off: no Slack is configured; add the category slack_tools to \
+                config/tools.yaml, with token_variable in its global_config";
             (None, Some(why.to_owned()))
         }
         Some(config) => match Api::new(config) {
@@ -116,9 +117,10 @@ fn history(api: Option<Arc<Api>>, off: Option<String>) -> Builtin {
     Builtin {
         name: "slack.history",
         version: VERSION,
-        description: "Read the recent messages of a Slack channel, up to 100, with author, time and text, optionally between two \
-            times. Use it to catch up on a channel, fetch a conversation to summarize, or look up what somebody wrote in Slack \
-            today.",
+        description: "Read the recent messages of a Slack channel, up to 100, with author, time and text, \
+            optionally between two times. Use it to catch up on a channel, fetch a conversation to \
+            summarize, or look up what \
+            somebody wrote in Slack today.",
         parameters: schema(
             json!({
                 "channel": channel(), "limit": limit(), "oldest": bound("Only messages after this"),
@@ -146,8 +148,9 @@ fn thread(api: Option<Arc<Api>>, off: Option<String>) -> Builtin {
     Builtin {
         name: "slack.thread",
         version: VERSION,
-        description: "Read one thread in a Slack channel: the first message and its replies, up to 100, with author, time and \
-            text. Use it to follow a discussion, to summarize a thread, or to see what was answered to a message.",
+        description: "Read one thread in a Slack channel: the first message and its replies, up to 100, with \
+            author, time and text. Use it to follow a discussion, to summarize a thread, or to see what was \
+            answered to a message.",
         parameters: schema(
             json!({
                 "channel": channel(), "limit": limit(), "names": names(),
@@ -238,8 +241,8 @@ fn post(api: Option<Arc<Api>>, off: Option<String>) -> Builtin {
     Builtin {
         name: "slack.post",
         version: VERSION,
-        description: "Post a message to a Slack channel or reply in a thread: send a text, share a result, announce something or \
-            answer somebody in Slack. A person approves each message before it is sent.",
+        description: "Post a message to a Slack channel or reply in a thread: send a text, share a result, \
+            announce something or answer somebody in Slack. A person approves each message before it is sent.",
         parameters: schema(
             json!({
                 "channel": channel(),

@@ -21,9 +21,10 @@ use steward_policy::AdmittedCall;
 
 /// The tool's name.
 pub const NAME: &str = "text.summarize";
-const DESCRIPTION: &str = "Summarize a long text, article, document or chat conversation: shorten it to its most important \
-    sentences, key points and keywords. For a list of chat messages such as a Slack thread it also gives the participants, \
-    decisions, action items and open questions. Sentences are taken from the text word for word.";
+const DESCRIPTION: &str = "Summarize a long text, article, document or chat conversation: shorten it to its \
+    most important sentences, key points and keywords. For a list of chat messages such as a Slack thread it \
+    also gives the \
+    participants, decisions, action items and open questions. Sentences are taken from the text word for word.";
 /// The longest text, in characters.
 const LONGEST: usize = 400_000;
 /// The most messages.
@@ -71,7 +72,8 @@ fn parameters() -> JsonObject {
                     "additionalProperties": false,
                 } },
             "sentences": { "type": "integer", "minimum": 1, "maximum": MOST,
-                "description": "How many sentences or points are chosen; 3 to 5 by default, depending on the length" },
+                "description": "How many sentences or points are chosen; 3 to 5 by default, depending on the \
+                    length" },
             "share": { "type": "number", "exclusiveMinimum": 0, "maximum": 1,
                 "description": "Instead of sentences: which share of the sentences is kept, such as 0.2" },
         }),

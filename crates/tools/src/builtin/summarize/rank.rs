@@ -7,6 +7,7 @@
 //! earlier sentence, and maps are ordered, so the outcome is always the same.
 
 use std::collections::{BTreeMap, BTreeSet};
+use steward_text::tokens::singular;
 
 /// Words that stand everywhere and say nothing.
 const STOPWORDS: &[&str] = &[
@@ -139,16 +140,6 @@ pub(crate) fn words(text: &str) -> Vec<String> {
     text.split(|c: char| !c.is_alphanumeric() && c != '\'' && c != '’')
         .map(|word| word.trim_matches(['\'', '’']).to_lowercase())
         .filter(|word| word.chars().count() > 1 && !STOPWORDS.contains(&word.as_str()))
-        .map(|word| stem(&word))
+        .map(|word| singular(word.strip_suffix("'s").or_else(|| word.strip_suffix("’s")).unwrap_or(&word)))
         .collect()
-}
-
-/// Takes the commonest endings away: `reports` and `report` are the same word.
-fn stem(word: &str) -> String {
-    let word = word.strip_suffix("'s").or_else(|| word.strip_suffix("’s")).unwrap_or(word);
-    if word.len() > 4 && word.ends_with("ies") {
-        return word.strip_suffix("ies").map_or_else(|| word.to_owned(), |start| format!("{start}y"));
-    }
-    let plural = word.len() > 3 && word.ends_with('s') && !word.ends_with("ss") && !word.ends_with("us");
-    if plural { word.strip_suffix('s').unwrap_or(word).to_owned() } else { word.to_owned() }
 }

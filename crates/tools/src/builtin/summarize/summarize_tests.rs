@@ -6,10 +6,14 @@ use crate::builtin::tests::{run, tool};
 use proptest::prelude::*;
 use serde_json::{Value as Json, json};
 
-const ARTICLE: &str = "The harbour of Brisk was rebuilt after the storm of 2019. The new harbour cost 4.2 million crowns and \
-    took Dr. Lind and her team three years. Critics said that the harbour was too large for Brisk. Since it opened, ships \
-    bring twice as much fish to the harbour as before. The weather was nice on opening day. The town now plans to pay back the \
-    cost of the harbour with fees on ships. Fees on ships have doubled since the harbour was opened. A brass band played.";
+const ARTICLE: &str = "The harbour of Brisk was rebuilt after the storm of 2019. The new harbour cost 4.2 \
+    million crowns and took Dr. Lind and her team three years. Critics said that the harbour was too large \
+    for Brisk. Since it \
+    opened, ships bring twice as much fish to the harbour as before. The weather was nice on opening day. \
+    The town now \
+    plans to pay back the cost of the harbour with fees on ships. Fees on ships have doubled since the \
+    harbour was opened. A brass \
+    band played.";
 
 #[test]
 fn sentences_end_where_they_end() {
@@ -57,8 +61,8 @@ async fn the_chosen_sentences_stand_in_the_text() {
 
 #[tokio::test]
 async fn what_was_said_already_is_not_chosen_again() {
-    let text = "The budget grew by ten per cent this year. The budget grew by ten per cent this year. Sales of the northern \
-        region fell because of the budget. Travel was cut.";
+    let text = "The budget grew by ten per cent this year. The budget grew by ten per cent this year. Sales \
+        of the northern region fell because of the budget. Travel was cut.";
     let summary = summarize(json!({ "text": text, "sentences": 2 })).await;
     let words = summary["summary"].as_str().unwrap();
     assert_eq!(words.matches("ten per cent").count(), 1, "{words}");

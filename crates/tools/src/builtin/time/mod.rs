@@ -20,9 +20,10 @@ use steward_policy::AdmittedCall;
 
 /// The tool's name.
 pub const NAME: &str = "time.now";
-const DESCRIPTION: &str = "Tell the current date and time: what time is it now, today's date, the day of the week, the ISO \
-    calendar week and the Unix timestamp, in UTC or in another time zone or city given as an IANA name such as Europe/Berlin \
-    or as a fixed offset such as +02:00.";
+const DESCRIPTION: &str = "Tell the current date and time: what time is it now, today's date, the day of the \
+    week, the ISO calendar week and the Unix timestamp, in UTC or in another time zone or city given as an \
+    IANA name such \
+    as Europe/Berlin or as a fixed offset such as +02:00.";
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

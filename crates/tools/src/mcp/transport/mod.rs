@@ -18,7 +18,10 @@ pub(crate) fn fill(text: &str, value: impl Fn(&str) -> Option<String>) -> Result
             return Err(format!("`${{` has no closing brace in {text:?}"));
         };
         let value = value(name).ok_or_else(|| {
-            format!("the environment variable {name} is not set; set it, or take ${{{name}}} out of the configuration")
+            format!(
+                "the environment variable {name} is not set; set it, or take ${{{name}}} out of the \
+                configuration"
+            )
         })?;
         filled.push_str(before);
         filled.push_str(&value);

@@ -8,7 +8,7 @@ use crate::select::words::{Word, is_stop, key};
 use serde_json::Value as Json;
 
 /// A value, how it was found and where.
-pub(super) type Found = (Json, FillSource, Option<(usize, usize)>);
+pub(super) type FoundValue = (Json, FillSource, Option<(usize, usize)>);
 
 /// What a pair must reach for an optional parameter to be filled; a required one takes what is
 /// left.
@@ -21,14 +21,14 @@ const LEFT: f32 = 0.75;
 const REACH: usize = 6;
 
 /// The value of each parameter, in their order.
-pub(super) fn assign(shape: &Shape, said: &RequestText, used: &mut [bool]) -> Vec<Option<Found>> {
+pub(super) fn assign(shape: &Shape, said: &RequestText, used: &mut [bool]) -> Vec<Option<FoundValue>> {
     let parameters = &shape.parameters;
     // What names the tool itself is no value: it is as good as used.
     for (span, used) in said.spans.iter().zip(used.iter_mut()) {
         let mut words = said.words.get(span.before..span.after).unwrap_or_default().iter();
         *used |= span.kind == Kind::Name && words.all(|word| shape.topic.binary_search(&word.key).is_ok());
     }
-    let mut found: Vec<Option<Found>> =
+    let mut found: Vec<Option<FoundValue>> =
         parameters.iter().map(|parameter| chosen(parameter, said, used)).collect();
     pairs(parameters, said, used, &mut found, CLEAR, false);
     for (parameter, found) in parameters.iter().zip(&mut found).filter(|(_, found)| found.is_none()) {
@@ -45,7 +45,7 @@ pub(super) fn assign(shape: &Shape, said: &RequestText, used: &mut [bool]) -> Ve
 }
 
 /// What needs no span: values of an enumeration, switches.
-fn chosen(parameter: &Parameter, said: &RequestText, used: &mut [bool]) -> Option<Found> {
+fn chosen(parameter: &Parameter, said: &RequestText, used: &mut [bool]) -> Option<FoundValue> {
     if parameter.kind == Type::Boolean {
         return switch(parameter, said);
     }
@@ -96,7 +96,7 @@ fn place(choice: &Choice, words: &[Word]) -> Option<(usize, usize)> {
 
 /// A switch is on when the request names what it is about, and off when it says "no" or "without"
 /// before.
-fn switch(parameter: &Parameter, said: &RequestText) -> Option<Found> {
+fn switch(parameter: &Parameter, said: &RequestText) -> Option<FoundValue> {
     let weak = ["only", "us", "enabl", "allow", "show", "return", "ad", "flag", "has", "with", "should"];
     let stems: Vec<&String> = parameter.stems.iter().filter(|stem| !weak.contains(&stem.as_str())).collect();
     if stems.is_empty() {
@@ -121,7 +121,7 @@ fn pairs(
     parameters: &[Parameter],
     said: &RequestText,
     used: &mut [bool],
-    found: &mut [Option<Found>],
+    found: &mut [Option<FoundValue>],
     least: f32,
     needed: bool,
 ) {
@@ -384,7 +384,7 @@ fn day(format: DayFormat, span: &Span) -> String {
 }
 
 /// Words in small letters after a word that announces them: "in mountain view", "by jinjer".
-fn phrase(parameter: &Parameter, said: &RequestText) -> Option<Found> {
+fn phrase(parameter: &Parameter, said: &RequestText) -> Option<FoundValue> {
     if parameter.kind != Type::Text || !parameter.choices.is_empty() {
         return None;
     }
@@ -428,7 +428,7 @@ fn phrase(parameter: &Parameter, said: &RequestText) -> Option<Found> {
 }
 
 /// An object that is not written out, from its own parameters.
-fn inner(parameter: &Parameter, said: &RequestText, used: &mut [bool]) -> Option<Found> {
+fn inner(parameter: &Parameter, said: &RequestText, used: &mut [bool]) -> Option<FoundValue> {
     if parameter.kind != Type::Object || parameter.inner.parameters.is_empty() {
         return None;
     }
@@ -448,7 +448,7 @@ fn inner(parameter: &Parameter, said: &RequestText, used: &mut [bool]) -> Option
 }
 
 /// The only value that the schema allows, or its default where one is required.
-fn constant(parameter: &Parameter) -> Option<Found> {
+fn constant(parameter: &Parameter) -> Option<FoundValue> {
     let only = match parameter.choices.as_slice() {
         [only] => Some(&only.value),
         _ => parameter.default.as_ref(),

@@ -92,7 +92,8 @@ const TOOLS: &[(&str, &str)] = &[
     ),
     (
         "tools:\n  time.now:\n    retries: -1\n",
-        "tools.yaml:3: tool `time.now`: `retries`: found integer `-1`, but it must be a whole number that is not negative",
+        "tools.yaml:3: tool `time.now`: `retries`: found integer `-1`, but it must be a whole number that is \
+            not negative",
     ),
     (
         "tools:\n  time.now:\n    rate_limits:\n      per_minute: 0\n",
@@ -104,7 +105,8 @@ const TOOLS: &[(&str, &str)] = &[
     ),
     (
         "tools:\n  time.now:\n    approval: sometimes\n",
-        "tools.yaml:3: tool `time.now`: `approval`: `sometimes` is no known value. Known are never, always, when_untrusted",
+        "tools.yaml:3: tool `time.now`: `approval`: `sometimes` is no known value. Known are never, always, \
+            when_untrusted",
     ),
     (
         "tools:\n  time.now:\n    idempotency: readonly\n",
@@ -144,11 +146,13 @@ const TOOLS: &[(&str, &str)] = &[
     ),
     (
         "tools:\n  time.now:\n    parameters: { limit: 5 }\n    environment_overrides:\n      staging:\n        limt: 3\n",
-        "tools.yaml:6: tool `time.now` in staging: `limt` is neither a setting nor a parameter of the tool; did you mean `limit`?",
+        "tools.yaml:6: tool `time.now` in staging: `limt` is neither a setting nor a parameter of the tool; \
+            did you mean `limit`?",
     ),
     (
         "tools:\n  time.now:\n    environment_overrides:\n      staging:\n        zone: UTC\n",
-        "tools.yaml:5: tool `time.now` in staging: `zone` is neither a setting nor a parameter of the tool: add it to `parameters`",
+        "tools.yaml:5: tool `time.now` in staging: `zone` is neither a setting nor a parameter of the tool: \
+            add it to `parameters`",
     ),
     (
         "tools:\n  time.now:\n    environment_overrides:\n      staging:\n        retries: 9\n",
@@ -168,7 +172,8 @@ const TOOLS: &[(&str, &str)] = &[
     ),
     (
         "tools:\n  time.now:\n    fallback_tools: [http.fetch]\n  http.fetch:\n    fallback_tools: [time.now]\n",
-        "tools.yaml:5: tool `http.fetch`: its fallbacks go in a circle: http.fetch -> time.now -> http.fetch. Take one of them out",
+        "tools.yaml:5: tool `http.fetch`: its fallbacks go in a circle: http.fetch -> time.now -> \
+            http.fetch. Take one of them out",
     ),
     ("tools:\n  time.now: {\n", "tools.yaml:"),
     ("tools:\n\ttime.now: {}\n", "tools.yaml:2: "),
@@ -194,10 +199,12 @@ const SERVERS: &[(&str, &str)] = &[
     ),
     (
         "servers:\n  - name: a\n    transport: stdio\n    config:\n      command: x\n      env:\n        PORT: 80\n",
-        "mcp_servers.yaml:7: server `a`: `config.env.PORT`: found integer `80`, but it must be a text: put it in quotes",
+        "mcp_servers.yaml:7: server `a`: `config.env.PORT`: found integer `80`, but it must be a text: put \
+            it in quotes",
     ),
     (
-        "servers:\n  - name: a\n    transport: stdio\n    config: { command: x }\n  - name: a\n    transport: stdio\n    config: { command: y }\n",
+        "servers:\n  - name: a\n    transport: stdio\n    config: { command: x }\n  - name: \
+            a\n    transport: stdio\n    config: { command: y }\n",
         "mcp_servers.yaml:5: server `a` is already in line 2: keep one of the two",
     ),
     (
@@ -209,7 +216,8 @@ const SERVERS: &[(&str, &str)] = &[
         "mcp_servers.yaml:5: server `a`: there is no category `other`: add it to `categories` of tools.yaml",
     ),
     (
-        "servers:\n  - name: a\n    transport: http\n    config:\n      url: http://127.0.0.1\n      auth: { type: magic }\n",
+        "servers:\n  - name: a\n    transport: http\n    config:\n      url: http://127.0.0.1\n      auth: { \
+            type: magic }\n",
         "mcp_servers.yaml:6: server `a`: `config.auth",
     ),
 ];
@@ -228,7 +236,8 @@ const DOMAINS: &[(&str, &str)] = &[
         "domains.yaml:2: domain `sales`: `description` is missing: add it",
     ),
     (
-        "domains:\n  sales:\n    display_name: S\n    description: S\n    data_sources: [a.csv]\n    related_domains:\n      - stock\n",
+        "domains:\n  sales:\n    display_name: S\n    description: S\n    data_sources: \
+            [a.csv]\n    related_domains:\n      - stock\n",
         "domains.yaml:7: domain `sales`: there is no domain `stock`: add it, or take it out",
     ),
     (
@@ -236,7 +245,8 @@ const DOMAINS: &[(&str, &str)] = &[
         "domains.yaml:6: domain `sales`: there is no tool `crm.find`",
     ),
     (
-        "domains:\n  sales:\n    display_name: S\n    description: S\n    mcp_tools:\n      - time.now\n      - time.now\n",
+        "domains:\n  sales:\n    display_name: S\n    description: S\n    mcp_tools:\n      - \
+            time.now\n      - time.now\n",
         "domains.yaml:5: domain `sales`: `mcp_tools` must be unique",
     ),
 ];

@@ -1,4 +1,4 @@
-//! A desk with two tools, and a model behind a socket that says what it is told to say.
+//! A gateway with two tools, and a fake model server with fixed answers.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
-/// Repeats what it is given, or fails with it.
+/// Returns its input, or fails with it.
 struct Echo {
     fails: bool,
 }
@@ -71,8 +71,8 @@ fn tool(name: &str, number: u8, fails: bool) -> Registered {
     }
 }
 
-/// `crm.find` repeats, `crm.break` fails.
-pub(crate) fn desk() -> ToolGateway {
+/// `crm.find` returns its input, `crm.break` fails.
+pub(crate) fn gateway() -> ToolGateway {
     let registry = Registry::new(vec![tool("crm.find", 1, false), tool("crm.break", 2, true)]);
     let (clock, random) = (Arc::new(SystemClock::default()), Arc::new(SystemRandom));
     ToolGateway::new(registry, Arc::new(Nowhere), Arc::new(Nowhere), clock, random)
@@ -94,7 +94,8 @@ pub(crate) async fn server(status: u16, body: Json) -> (String, JoinSet<()>) {
             let _asked = socket.read(&mut bytes).await;
             let body = body.to_string();
             let head = format!(
-                "HTTP/1.1 {status} X\r\ncontent-type: application/json\r\nconnection: close\r\ncontent-length: {}\r\n\r\n",
+                "HTTP/1.1 {status} X\r\ncontent-type: application/json\r\nconnection: \
+                    close\r\ncontent-length: {}\r\n\r\n",
                 body.len()
             );
             let _gone = socket.write_all((head + &body).as_bytes()).await;

@@ -1,11 +1,11 @@
-//! The keeper of a child: a process between Steward and the program that it starts.
+//! The reaper of a child: a process between Steward and the program that it starts.
 //!
-//! Invariant: when the keeper ends, no process below it is left. The kernel makes it the parent of
+//! Invariant: when the reaper ends, no process below it is left. The kernel makes it the parent of
 //! every orphan of the program's family (a subreaper), so a daemon that left its session, its group
 //! and its parent is still found below it.
 //!
 //! It ends when the program does, and when Steward is gone. A signal to the group is for the
-//! program; the keeper stays.
+//! program; the reaper stays.
 
 use super::confine::{is_parent, put_on_leash};
 use super::{COMMAND, Order, Part};
@@ -22,7 +22,7 @@ const UNKNOWN: i32 = 126;
 
 /// Runs the program below this process to its end. Gives back how it ended, as shells count it.
 pub(super) fn keep(order: Order, program: &OsStr, args: impl Iterator<Item = OsString>) -> Result<i32> {
-    let failed = |error: std::io::Error| Error::Sandbox { detail: format!("the keeper: {error}") };
+    let failed = |error: std::io::Error| Error::Sandbox { detail: format!("the reaper: {error}") };
     put_on_leash(order.parent, Signal::TERM)?;
     let own = getpid();
     set_child_subreaper(Some(own)).map_err(|error| failed(error.into()))?;

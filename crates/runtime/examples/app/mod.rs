@@ -1,4 +1,4 @@
-//! A house in a folder, for programs that measure it or let it die: the real store, the real
+//! A app in a folder, for programs that measure it or let it die: the real store, the real
 //! toolbox, no model.
 
 use std::path::Path;
@@ -24,7 +24,7 @@ pub(crate) fn store_options(home: &Path) -> StoreOptions {
 
 /// The toolbox of a home over a store.
 pub(crate) async fn toolbox(home: &Path, store: Arc<dyn Store>) -> Toolbox {
-    let house = AppContext {
+    let app = AppContext {
         store,
         clock: Arc::new(SystemClock::default()),
         random: Arc::new(SystemRandom),
@@ -45,7 +45,7 @@ pub(crate) async fn toolbox(home: &Path, store: Arc<dyn Store>) -> Toolbox {
         watch: false,
         grants: Arc::new(Everybody),
     };
-    Toolbox::open(&house, options).await.expect("a toolbox")
+    Toolbox::open(&app, options).await.expect("a toolbox")
 }
 
 /// The person who runs an example owns it.

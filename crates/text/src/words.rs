@@ -1,7 +1,7 @@
 //! Words: how texts and names are cut into them, and what two forms of one word have in common.
 //!
-//! Invariant: a word's place in the text is kept in bytes, so that whoever works with words can
-//! show where they stood.
+//! Invariant: a word's place in the text is kept in bytes, so that callers can
+//! show where it stood.
 
 use std::collections::BTreeSet;
 
@@ -180,7 +180,7 @@ pub fn is_stop(word: &str) -> bool {
 }
 
 /// The stems of the words that say something.
-pub(crate) fn telling(text: &str) -> BTreeSet<String> {
+pub fn telling(text: &str) -> BTreeSet<String> {
     words(text).into_iter().filter(|word| !word.stop).map(|word| word.stem).collect()
 }
 

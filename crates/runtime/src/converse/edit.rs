@@ -1,0 +1,76 @@
+//! Changes of a conversation that keep what was said: its title, and that it is active again.
+//!
+//! Invariant: the journal says that it was changed and by whom. A title is a person's words, so it
+//! is in the row only, and goes when the conversation is deleted.
+
+use super::ending::EndedBy;
+use crate::error::Result;
+use crate::journal_writer::JournalWriter;
+use serde_json::{Map, Value, json};
+use steward_domain::{Conversation, ConversationId, ConversationStatus, EventType, Label, Valid};
+use steward_journal::Draft;
+use steward_store::{Change, Commit, Error, Scope, Store};
+
+/// The member of a conversation's metadata that holds its title.
+const TITLE: &str = "title";
+
+/// The longest title, in characters.
+pub const LONGEST_TITLE: usize = 200;
+
+/// The title that a person gave a conversation.
+#[must_use]
+pub fn title_of(conversation: &Conversation) -> Option<&str> {
+    conversation.metadata.get(TITLE).and_then(Value::as_str)
+}
+
+async fn found(store: &dyn Store, scope: &Scope, id: ConversationId) -> Result<Valid<Conversation>> {
+    let found = store.conversation(scope, id).await?;
+    let there = found.filter(|found| found.status != ConversationStatus::Deleted);
+    Ok(there.ok_or_else(|| Error::NotFound { what: "conversation", id: id.to_string() })?)
+}
+
+async fn write(
+    store: &dyn Store,
+    known: &Conversation,
+    change: Change,
+    mut data: Map<String, Value>,
+    by: EndedBy<'_>,
+) -> Result<()> {
+    data.insert("by".into(), json!(by.user));
+    let entry = Draft::new(EventType::ConversationChanged, Label::new(by.door)?, data);
+    let commit = Commit::new(known.user_id.clone(), known.id).entry(entry).change(change);
+    JournalWriter::write_once(store, &Scope::User(known.user_id.clone()), commit).await?;
+    Ok(())
+}
+
+/// Makes an archived conversation active again.
+pub async fn restore(store: &dyn Store, scope: &Scope, id: ConversationId, by: EndedBy<'_>) -> Result<()> {
+    let known = found(store, scope, id).await?;
+    if known.status == ConversationStatus::Active {
+        return Ok(());
+    }
+    let change = Change::SetConversationStatus { id, status: ConversationStatus::Active, at: by.at };
+    let data = Map::from_iter([("status".to_owned(), json!("active"))]);
+    write(store, &known, change, data, by).await
+}
+
+/// Gives a conversation a title; an empty one takes the title away.
+pub async fn rename(
+    store: &dyn Store,
+    scope: &Scope,
+    id: ConversationId,
+    title: &str,
+    by: EndedBy<'_>,
+) -> Result<()> {
+    let known = found(store, scope, id).await?;
+    let title: String = title.trim().chars().take(LONGEST_TITLE).collect();
+    let renamed = known.clone().with(|one| {
+        if title.is_empty() {
+            one.metadata.remove(TITLE);
+        } else {
+            one.metadata.insert(TITLE.to_owned(), title.into());
+        }
+    })?;
+    let data = Map::from_iter([("renamed".to_owned(), json!(true))]);
+    write(store, &known, Change::PutConversation(renamed), data, by).await
+}

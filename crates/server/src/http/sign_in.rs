@@ -1,0 +1,118 @@
+//! Sign-in to the page at the identity provider: the way there and the way back.
+//!
+//! The session's cookie travels with requests of the page only (`SameSite=Strict`), so the way back
+//! ends in a document that leads on to the page. The cookie of the sign-in itself must come back
+//! with the provider's redirect (`Lax`) and counts for ten minutes.
+
+use super::Shared;
+use super::extract::Queried;
+use super::openapi::Api;
+use super::problem::Problem;
+use axum::Json;
+use axum::extract::State;
+use axum::http::header::{CONTENT_TYPE, HOST, LOCATION, SET_COOKIE};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+/// The cookie of a sign-in that is on its way.
+const COOKIE: &str = "steward_sign_in";
+/// Where the provider sends the browser back to.
+const CALLBACK: &str = "/sign-in/callback";
+
+pub(super) fn routes(api: &mut Api) {
+    api.get("/api/v1/session", "How one can sign in to the page")
+        .open()
+        .gives_object(200, "`provider`: the name of the identity provider, when there is one.")
+        .to(get(ways));
+    api.get("/sign-in", "Sign in to the page at the identity provider")
+        .open()
+        .gives_kind(303, "The way to the provider.", "text/plain")
+        .to(get(begin));
+    api.get("/sign-in/callback", "The way back from the identity provider")
+        .open()
+        .query("code", json!({ "type": "string", "maxLength": 4096 }), "The provider's code.")
+        .query("state", json!({ "type": "string", "maxLength": 200 }), "Which sign-in it answers.")
+        .query("error", json!({ "type": "string", "maxLength": 200 }), "Why the provider refuses.")
+        .gives_kind(200, "A document that leads on to the page.", "text/html")
+        .to(get(end));
+}
+
+async fn ways(State(site): State<Shared>) -> Json<Value> {
+    Json(json!({ "provider": site.directory.sign_in_name() }))
+}
+
+fn cookie(site: &Shared, value: &str, seconds: u32) -> String {
+    let secure = if site.options.secure_cookies { "; Secure" } else { "" };
+    format!("{COOKIE}={value}; Path=/sign-in; HttpOnly; SameSite=Lax; Max-Age={seconds}{secure}")
+}
+
+/// The address that the provider knows this server under: the host was checked on the way in.
+fn redirect_address(site: &Shared, headers: &HeaderMap) -> String {
+    let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
+    let scheme = if site.options.secure_cookies { "https" } else { "http" };
+    format!("{scheme}://{host}{CALLBACK}")
+}
+
+async fn begin(State(site): State<Shared>, headers: HeaderMap) -> Result<Response, Problem> {
+    let redirect = redirect_address(&site, &headers);
+    let start = site.directory.begin_sign_in(&redirect, &*site.app().random).await?;
+    let headers = [(LOCATION, start.address), (SET_COOKIE, cookie(&site, &start.cookie, 600))];
+    Ok((StatusCode::SEE_OTHER, headers).into_response())
+}
+
+#[derive(Deserialize)]
+struct Returned {
+    #[serde(default)]
+    code: String,
+    #[serde(default)]
+    state: String,
+    #[serde(default)]
+    error: String,
+}
+
+async fn end(
+    State(site): State<Shared>,
+    headers: HeaderMap,
+    Queried(Returned { code, state, error }): Queried<Returned>,
+) -> Result<Response, Problem> {
+    let begun = super::door::cookie_named(&headers, COOKIE).unwrap_or_default();
+    let signed_in = if error.is_empty() {
+        let redirect = redirect_address(&site, &headers);
+        site.directory.end_sign_in(&begun, &state, &code, &redirect).await
+    } else {
+        Err(crate::identity::Error::Token(format!("the provider refused: {error}")))
+    };
+    let identity = match signed_in {
+        Ok(identity) => identity,
+        Err(error) => {
+            site.access.refused("provider").await?;
+            let text = error.to_string();
+            return Ok(leads_on("/#/?refused=1", &text, vec![cookie(&site, "", 0)]));
+        }
+    };
+    site.access.signed_in(&identity).await?;
+    let session = site.directory.provider_cookie(&identity.user, site.new_id()?);
+    let session = super::admin::cookie(&site, &session, 43_200);
+    Ok(leads_on("/", "", vec![session, cookie(&site, "", 0)]))
+}
+
+/// A document that leads on to the page, and says why not where it is not let in.
+fn leads_on(to: &str, why: &str, cookies: Vec<String>) -> Response {
+    let escaped: String =
+        why.chars().map(|c| if c.is_alphanumeric() || " .,:()'`-".contains(c) { c } else { ' ' }).collect();
+    let seconds = if why.is_empty() { 0 } else { 8 };
+    let text = if why.is_empty() { "Signed in.".to_owned() } else { format!("Not signed in: {escaped}") };
+    let page = format!(
+        "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><title>Steward</title>\
+         <meta http-equiv=\"refresh\" content=\"{seconds};url={to}\"></head>\
+         <body><p>{text}</p><p><a href=\"{to}\">Go on to Steward</a></p></body></html>"
+    );
+    let mut response = ([(CONTENT_TYPE, "text/html; charset=utf-8")], page).into_response();
+    for value in cookies.iter().filter_map(|cookie| cookie.parse().ok()) {
+        response.headers_mut().append(SET_COOKIE, value);
+    }
+    response
+}
