@@ -251,6 +251,7 @@ def with_things(path, things):
         (r"/tools/\{name\}", [{"name": "crm.find_contacts"}]),
         (r"/workflows/\{name\}", [{"name": "sequential"}]),
         (r"/(admin/keys|recipes)/\{(key|id)\}", []),
+        (r"/(admin/(users|roles|servers)|shared)/\{", []),
     ]
     found = [ways for pattern, ways in known if re.search(pattern, path)]
     return found[0] if found else None
@@ -261,6 +262,7 @@ def adas_things_for_others(house, check, things):
     boards = {"/links": {"hours": 1}, "/tiles": {"text": "x"}, "/boards": {"name": "x"}}
     bodies = boards | {
         "fork": {"steps": 1},
+        "/share": {"hours": 1},
         "approvals": {"decision": "reject", "digest": house.shown},
         "calls": {"arguments": {}},
         "runs": {"input": {}},

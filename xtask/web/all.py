@@ -109,12 +109,18 @@ def main():
     arguments = options.parse_args()
     binary = arguments.binary
     parts = {
-        "clients": lambda: served(binary, "openai_client.py", "a2a_client.py"),
+        "clients": lambda: (
+            served(binary, "openai_client.py", "a2a_client.py"),
+            script("clients.py", binary, "--light"),
+            script("agui_client.py", binary),
+            script("acp_client.py", binary),
+        ),
         "page": lambda: page(binary, arguments),
         "work": lambda: work(binary, arguments),
         "team": lambda: team(binary, arguments),
         "access": lambda: script("access.py", binary),
         "boards": lambda: script("boards.py", binary),
+        "conversations": lambda: script("conversations.py", binary),
         "hostile": lambda: script("hostile.py", binary),
         "stop": lambda: script("stop.py", binary, arguments.beside),
         "witness": lambda: script("witness.py", binary),

@@ -9,6 +9,7 @@
 import { createRequire } from 'node:module';
 import { mkdirSync, readFileSync } from 'node:fs';
 import assert from 'node:assert/strict';
+import { newContext } from './browser.mjs';
 
 const [, , own, team, key, csv, pictures] = process.argv;
 const require = createRequire(`${process.env.KIT}/`);
@@ -29,11 +30,7 @@ const browser = await chromium.launch({
 const complaints = [];
 
 async function open(address, options = {}) {
-  const context = await browser.newContext({
-    viewport: { width: 1280, height: 850 },
-    reducedMotion: 'reduce',
-    ...options,
-  });
+  const context = await newContext(browser, options);
   const page = await context.newPage();
   page.setDefaultTimeout(30_000);
   page.on('pageerror', error => complaints.push(`${address}: ${error.message}`));

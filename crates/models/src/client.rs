@@ -206,8 +206,12 @@ impl Client {
 
     /// Sends the request and waits until the server starts to respond with success.
     async fn send(&self, ask: &Ask<'_>) -> Result<Response, Failed> {
+        let mut headers = self.headers.clone();
+        if let Some(context) = http::traceparent() {
+            headers.insert(HeaderName::from_static("traceparent"), context);
+        }
         let post = (self.http.post(self.address(ask.streamed)))
-            .headers(self.headers.clone())
+            .headers(headers)
             .body(self.wire.body(ask).to_string());
         let sent = match self.options.first_byte {
             Some(limit) => timeout(limit, post.send()).await.map_err(|_| Failed::Again(late(limit), None))?,

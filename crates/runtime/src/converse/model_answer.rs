@@ -208,6 +208,9 @@ pub(super) fn answer_of(
     };
     let mut evidence = Evidence::default();
     evidence.add_said(&opened.turn.said);
+    if let Some(own) = opened.client.as_ref().and_then(|client| client.request.instructions.as_deref()) {
+        evidence.add_said(own);
+    }
     evidence.add_said(&service.app().clock.now().day());
     for message in earlier.iter().filter(|message| message.role == Role::User || !message.text.contains(MARK))
     {

@@ -326,7 +326,11 @@ impl ChatService {
                 paused_reply(self, opened, record, ran.task, &run, &waits.unwrap_or_default(), &mut done)
             }
             standing => {
-                let earlier = self.earlier(opened).await?;
+                let sent = opened.client.as_ref().and_then(|client| client.history.clone());
+                let earlier = match sent {
+                    Some(history) => history,
+                    None => self.earlier(opened).await?,
+                };
                 answer_of(self, opened, record, standing, &run, &earlier)
             }
         };

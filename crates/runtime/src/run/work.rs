@@ -75,8 +75,8 @@ impl EffectHandler for TaskEffectHandler {
         let Some(asked) = self.runner.asked(program, state, id, caller.held(), client) else {
             return Box::pin(ready(EffectOutcome::Nothing));
         };
-        let (runner, journal_writer, watch) =
-            (self.runner.clone(), self.journal_writer.clone(), self.watch.clone());
+        let (runner, journal_writer) = (self.runner.clone(), self.journal_writer.clone());
+        let watch = self.watch.clone();
         let (user, context) = (self.user.clone(), self.context.clone());
         Box::pin(async move {
             let client = context.client.as_deref();

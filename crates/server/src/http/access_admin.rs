@@ -245,8 +245,10 @@ async fn put_role(
     if wanted.name == OWNER {
         return Err(Problem::input("`owner` holds everything and cannot be changed"));
     }
-    let about = json!({ "role": wanted.name, "domains": wanted.domains, "tools": wanted.tools,
-        "run": wanted.run, "approve": wanted.approve, "audit": wanted.audit, "verify": wanted.verify, "admin": wanted.admin });
+    let about = json!({
+        "role": wanted.name, "domains": wanted.domains, "tools": wanted.tools, "run": wanted.run,
+        "approve": wanted.approve, "audit": wanted.audit, "verify": wanted.verify, "admin": wanted.admin,
+    });
     site.change_access(&identity, "role_changed", about, |file| {
         let known = file.roles.entry(wanted.name.clone()).or_default();
         // What the page does not show, rules over rows and permissions, stays as it is.
@@ -273,6 +275,9 @@ async fn remove_role(
     Authenticated(identity): Authenticated,
     PathParam(role): PathParam<String>,
 ) -> Result<StatusCode, Problem> {
+    if !site.directory.roles().contains_key(&role) {
+        return Err(Problem::missing("role", role));
+    }
     site.change_access(&identity, "role_removed", json!({ "role": role }), |file| {
         if let Some((user, _)) = file.users.iter().find(|(_, user)| user.roles.contains(&role)) {
             return Err(format!("{user} has this role: take it from them first"));

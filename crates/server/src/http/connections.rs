@@ -94,13 +94,19 @@ fn only_owners(identity: &Identity) -> Result<(), Problem> {
     Err(Problem::denied("only an owner connects data and servers"))
 }
 
+fn known_server(site: &Shared, name: &ServerName) -> Result<(), Problem> {
+    let known = site.toolbox().servers().iter().any(|(handle, _)| handle.config().name == *name);
+    if known { Ok(()) } else { Err(Problem::missing("MCP server", name)) }
+}
+
 async fn list(State(site): State<Shared>, Authenticated(_): Authenticated) -> Json<Value> {
     let snapshot = site.toolbox().registry().snapshot();
     let data = snapshot.domains.iter().filter(|(_, field)| !field.domain.data_sources.is_empty());
     let data: Vec<Value> = data
         .map(|(name, field)| {
             let sources = field.domain.data_sources.iter().map(|source| without_password(source.as_str()));
-            json!({ "name": name, "title": field.domain.display_name, "sources": sources.collect::<Vec<_>>() })
+            let sources: Vec<String> = sources.collect();
+            json!({ "name": name, "title": field.domain.display_name, "sources": sources })
         })
         .collect();
     let servers: Vec<Value> = site
@@ -110,7 +116,10 @@ async fn list(State(site): State<Shared>, Authenticated(_): Authenticated) -> Js
         .map(|(handle, status)| {
             let config = handle.config();
             let state = format!("{:?}", status.state).to_lowercase();
-            json!({ "name": config.name, "transport": config.transport, "status": state, "detail": status.last_error })
+            json!({
+                "name": config.name, "transport": config.transport, "status": state,
+                "detail": status.last_error,
+            })
         })
         .collect();
     Json(json!({ "data": data, "servers": servers }))
@@ -257,6 +266,7 @@ async fn test_server(
     Authenticated(identity): Authenticated,
     PathParam(name): PathParam<ServerName>,
 ) -> Result<Json<Value>, Problem> {
+    known_server(&site, &name)?;
     only_owners(&identity)?;
     site.tried(&name).await.map(Json)
 }
@@ -266,6 +276,7 @@ async fn disconnect(
     Authenticated(identity): Authenticated,
     PathParam(name): PathParam<ServerName>,
 ) -> Result<StatusCode, Problem> {
+    known_server(&site, &name)?;
     only_owners(&identity)?;
     site.access.changed(&(&identity).into(), "server_disconnected", json!({ "server": name })).await?;
     remove_server(&site.options.home, &name).map_err(steward_runtime::Error::from)?;

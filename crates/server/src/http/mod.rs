@@ -214,12 +214,20 @@ impl AppState {
         caller_of(identity, &self.toolbox().registry().snapshot())
     }
 
-    fn log(&self, method: &Method, path: &str, status: StatusCode, took: Duration, id: &str) {
+    fn log(
+        &self,
+        method: &Method,
+        path: &str,
+        status: StatusCode,
+        took: Duration,
+        id: &str,
+        user: Option<&str>,
+    ) {
         if self.options.log {
             let at = self.now();
             eprintln!(
                 "{}",
-                json!({ "at": at, "method": method.as_str(), "path": path, "status": status.as_u16(), "ms": took.as_millis() as u64, "request_id": id })
+                json!({ "at": at, "method": method.as_str(), "path": path, "status": status.as_u16(), "ms": took.as_millis() as u64, "request_id": id, "user": user })
             );
         }
     }

@@ -57,6 +57,9 @@ fn redirect_address(site: &Shared, headers: &HeaderMap) -> String {
 }
 
 async fn begin(State(site): State<Shared>, headers: HeaderMap) -> Result<Response, Problem> {
+    if site.directory.sign_in_name().is_none() {
+        return Err(Problem::missing("identity provider", "to sign in at"));
+    }
     let redirect = redirect_address(&site, &headers);
     let start = site.directory.begin_sign_in(&redirect, &*site.app().random).await?;
     let headers = [(LOCATION, start.address), (SET_COOKIE, cookie(&site, &start.cookie, 600))];

@@ -5,6 +5,7 @@
 //! listens; its events are kept for a while, so that a broken stream goes on where it was.
 
 use super::ages::{Ages, RetentionLimits};
+use super::door::TRACE;
 use super::extract::{Authenticated, Input, PathParam, Queried};
 use super::openapi::Api;
 use super::problem::Problem;
@@ -32,6 +33,8 @@ use steward_runtime::converse::{Carried, ChatService, ClientTurn, OptionChoice, 
 use steward_runtime::run::{ClientRequest, ClientRun, RunStatus};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
+use tracing::field::{Empty, display};
+use tracing::{Instrument as _, Span, info_span};
 use uuid::Uuid;
 
 /// How long turns that ended can be heard again, and the memory for them; then they are in the
@@ -154,6 +157,12 @@ impl Live {
     }
 
     fn end(&self, standing: TurnStatus) {
+        let outcome = match standing {
+            TurnStatus::Done => "completed",
+            TurnStatus::Cancelled => "cancelled",
+            TurnStatus::Failed | TurnStatus::Running => "failed",
+        };
+        Span::current().record("steward.outcome", outcome);
         *self.ended.lock().unwrap_or_else(PoisonError::into_inner) = Some(standing);
         self.tell("done", &json!({}));
     }
@@ -314,7 +323,7 @@ impl AppState {
     pub(super) fn begin_work(
         self: &Arc<Self>,
         identity: &Identity,
-        work: TurnWork,
+        todo: TurnWork,
     ) -> Result<Arc<Live>, Problem> {
         if self.is_stopping() {
             return Err(Problem::stopping());
@@ -335,8 +344,17 @@ impl AppState {
         });
         self.turns.known().live.insert(live.id, live.clone());
         let (site, one) = (self.clone(), live.clone());
-        self.work.spawn(async move {
-            if AssertUnwindSafe(site.work_on(work, &one)).catch_unwind().await.is_err() {
+        let trace = TRACE.try_with(Clone::clone).ok().flatten();
+        let span = info_span!(
+            "handle_turn",
+            otel.kind = "server",
+            otel.parent = trace.as_deref(),
+            steward.task.kind = "turn",
+            steward.task.id = Empty,
+            steward.outcome = Empty,
+        );
+        let work = async move {
+            if AssertUnwindSafe(site.work_on(todo, &one)).catch_unwind().await.is_err() {
                 // Whoever listens is told, and nobody waits for ever.
                 let problem = json!(Problem::bug().told());
                 one.tell("problem", &problem);
@@ -344,7 +362,8 @@ impl AppState {
             }
             site.turns.ended(&one, site.clock().monotonic());
             drop(place);
-        });
+        };
+        self.work.spawn(work.instrument(span));
         Ok(live)
     }
 
@@ -382,7 +401,10 @@ impl AppState {
                 "ended",
                 &json!({ "step": step, "well": well, "milliseconds": took.as_millis() as u64 }),
             ),
-            ProgressEvent::Started(task) => live.began(task),
+            ProgressEvent::Started(task) => {
+                Span::current().record("steward.task.id", display(task));
+                live.began(task);
+            }
             ProgressEvent::Working { .. }
             | ProgressEvent::Token { .. }
             | ProgressEvent::Doing(_)

@@ -293,8 +293,8 @@ fn profile(column: &Column) -> Value {
     // Values that look personal are not repeated.
     let open = column.looks_like.is_none();
     json!({
-        "name": column.name, "label": column.label, "type": column.kind, "nulls": column.nulls, "seen": column.seen,
-        "distinct": column.distinct,
+        "name": column.name, "label": column.label, "type": column.kind, "nulls": column.nulls,
+        "seen": column.seen, "distinct": column.distinct,
         "min": if open { column.min.json() } else { Value::Null },
         "max": if open { column.max.json() } else { Value::Null },
         "frequent": if open { frequent.collect::<Vec<_>>() } else { Vec::new() },

@@ -32,8 +32,6 @@ pub(super) struct Embedding {
     /// The width, if it is the encoder's own.
     #[serde(default)]
     dimensions: Option<u32>,
-    #[serde(default)]
-    user: Option<String>,
 }
 
 /// The width of a vector.

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use std::sync::Arc;
 use steward_domain::{ConversationId, Role};
-use steward_engine::EarlierMessage;
+use steward_engine::{AskedCall, EarlierMessage};
 use steward_models::ToolChoice;
 use steward_runtime::converse::ClientTurn;
 use steward_runtime::run::ClientRequest;
@@ -270,6 +270,21 @@ impl Flow {
         }
     }
 
+    /// The history with the answer, where that is known at once.
+    pub(super) fn known_messages(&self) -> Option<Vec<EarlierMessage>> {
+        let FlowState::Known(Some(outcome)) = &self.state else { return None };
+        let calls = outcome.calls.iter().map(|call| AskedCall {
+            id: call.id.clone(),
+            tool: call.name.clone(),
+            arguments: serde_json::from_str(&call.arguments).unwrap_or_default(),
+        });
+        let answer = EarlierMessage {
+            calls: calls.collect(),
+            ..EarlierMessage::new(Role::Agent, outcome.text.clone())
+        };
+        Some(self.wanted.messages.iter().cloned().chain([answer]).collect())
+    }
+
     pub(super) fn wanted(&self) -> &Wanted {
         &self.wanted
     }
@@ -433,6 +448,37 @@ impl Flow {
         }
         Outcome { used, ..outcome }
     }
+}
+
+/// Work for a front end that brings tools: it can be listened to, or it is known at once.
+pub(in crate::http) enum ClientStart {
+    Live(Arc<Live>),
+    /// The reply, as a turn would give it.
+    Known(Value),
+}
+
+/// Begins to work on messages and tools in the form of chat completions.
+pub(in crate::http) async fn begin_for_client(
+    site: &Shared,
+    identity: &Identity,
+    messages: &[Value],
+    tools: &[Value],
+    conversation: Option<ConversationId>,
+) -> Result<ClientStart, Problem> {
+    let wanted = Wanted::of_messages(messages, tools)?;
+    let mut flow = Flow::begin(site, identity, wanted, conversation).await?;
+    Ok(match &mut flow.state {
+        FlowState::Live(live, _) => ClientStart::Live(live.clone()),
+        FlowState::Known(outcome) => {
+            let Outcome { text, calls, .. } = outcome.take().unwrap_or_default();
+            let calls: Vec<Value> = calls
+                .into_iter()
+                .map(|call| json!({ "id": call.id, "name": call.name, "arguments": call.arguments }))
+                .collect();
+            ClientStart::Known(json!({ "outcome": "answered", "answer": text, "client_calls": calls }))
+        }
+        FlowState::Over => return Err(Problem::stopping()),
+    })
 }
 
 /// A text that has the form, as JSON and nothing else.

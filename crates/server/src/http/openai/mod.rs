@@ -18,6 +18,7 @@ mod tokens;
 mod tools;
 
 pub(super) use error::in_form;
+pub(super) use flow::{ClientStart, begin_for_client};
 
 use super::Shared;
 use super::extract::Authenticated;
@@ -28,7 +29,8 @@ use axum::routing::{get, post};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
-use steward_domain::ConversationId;
+use steward_domain::{ConversationId, UserId};
+use steward_engine::EarlierMessage;
 
 /// The model that is Steward itself.
 const MODEL: &str = "steward";
@@ -36,6 +38,8 @@ const MODEL: &str = "steward";
 const EMBEDDINGS: &str = "steward-embed";
 /// Histories that are recognised.
 const HISTORIES: usize = 10_000;
+/// Answers without a task that are kept.
+const ANSWERS: usize = 1000;
 
 pub(super) fn routes(api: &mut Api) {
     api.get("/v1/models", "What can be talked to: Steward, its agents and its workflows")
@@ -76,6 +80,8 @@ async fn models(State(site): State<Shared>, Authenticated(identity): Authenticat
 #[derive(Default)]
 pub(super) struct Histories {
     known: Mutex<HashMap<[u8; 32], ConversationId>>,
+    /// Answers that were known at once and have no task: a response goes on from them.
+    answers: Mutex<HashMap<(UserId, String), Vec<EarlierMessage>>>,
     /// The tools that clients bring with every request, ready to be chosen from.
     indexes: tools::Indexes,
 }
@@ -83,6 +89,19 @@ pub(super) struct Histories {
 impl Histories {
     fn get(&self, key: &[u8; 32]) -> Option<ConversationId> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner).get(key).copied()
+    }
+
+    fn answered(&self, user: &UserId, id: &str) -> Option<Vec<EarlierMessage>> {
+        let answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        answers.get(&(user.clone(), id.to_owned())).cloned()
+    }
+
+    fn keep_answer(&self, user: &UserId, id: &str, messages: Vec<EarlierMessage>) {
+        let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        if answers.len() >= ANSWERS {
+            answers.clear();
+        }
+        answers.insert((user.clone(), id.to_owned()), messages);
     }
 
     fn keep(&self, key: [u8; 32], id: ConversationId) {

@@ -119,6 +119,14 @@ pub(super) struct Split {
 }
 
 impl Wanted {
+    /// Messages and tools alone, for the chat.
+    pub(super) fn of_messages(messages: &[Value], tools: &[Value]) -> Result<Self, Problem> {
+        let body = json!({ "model": super::MODEL, "messages": messages, "tools": tools });
+        let sent: Completion =
+            serde_json::from_value(body).map_err(|error| Problem::input(error.to_string()))?;
+        sent.read()
+    }
+
     /// Parts the history at the last message of the user.
     pub(super) fn split(&self) -> Result<Split, Problem> {
         let at = self.messages.iter().rposition(|message| message.role == Role::User);

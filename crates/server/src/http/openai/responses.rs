@@ -29,6 +29,9 @@ struct Previous {
 
 /// The response of this id, if it is this user's.
 async fn previous(site: &Shared, identity: &Identity, id: &str) -> Result<Previous, Problem> {
+    if let Some(messages) = site.histories.answered(&identity.user, id) {
+        return Ok(Previous { conversation: None, messages });
+    }
     let missing = || Problem::missing("response", id);
     let uuid = id.strip_prefix("resp_").and_then(|rest| Uuid::try_parse(rest).ok()).ok_or_else(missing)?;
     let task = TaskId(uuid);
@@ -73,6 +76,9 @@ pub(super) async fn respond(
         None => site.new_id()?,
     };
     let turn = turn.simple().to_string();
+    if let Some(messages) = flow.known_messages() {
+        site.histories.keep_answer(&identity.user, &format!("resp_{turn}"), messages);
+    }
     let form = Form { id: format!("resp_{turn}"), turn, model, created, previous, echo };
     if !streams {
         let (outcome, _) = flow.finish().await?;
