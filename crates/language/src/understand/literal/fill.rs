@@ -196,7 +196,8 @@ impl Filling<'_> {
         }
     }
 
-    /// What nothing beside it speaks for goes where its kind is wanted, if a field must be filled.
+    /// What nothing beside it speaks for goes where its kind is wanted, if a field must be filled. A
+    /// bare name never does: it would only be a guess.
     fn by_order(&mut self) {
         let needed = |filling: &Self, at: &usize| {
             filling
@@ -206,8 +207,8 @@ impl Filling<'_> {
         };
         let order: [(&[SlotKind], &[LiteralKind]); 3] = [
             (&[SlotKind::Text, SlotKind::Query, SlotKind::Pattern], &[LiteralKind::Quote]),
-            (&[SlotKind::Name], &[LiteralKind::Quote, LiteralKind::Slashed, LiteralKind::Name]),
-            (&[SlotKind::Query], &[LiteralKind::Name, LiteralKind::File]),
+            (&[SlotKind::Name], &[LiteralKind::Quote, LiteralKind::Slashed]),
+            (&[SlotKind::Query], &[LiteralKind::File]),
         ];
         for (kinds, pieces) in order {
             for leaf in self.open(|kind| kinds.contains(kind)) {
