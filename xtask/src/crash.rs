@@ -4,6 +4,7 @@
 
 mod questions;
 mod runs;
+mod workflows;
 
 use crate::postgres::Postgres;
 use crate::process::command;
@@ -117,7 +118,26 @@ pub(crate) fn run(crash: &Crash) -> Result<()> {
         );
     }
     run_tasks(crash, folder.path(), &postgres)?;
+    run_workflows(crash, folder.path(), &postgres)?;
     run_questions(crash, folder.path(), &postgres)
+}
+
+/// The same with maps, timers, sub-workflows and signals.
+fn run_workflows(crash: &Crash, folder: &Path, postgres: &Postgres) -> Result<()> {
+    let program = runs::program(crash.built.as_deref())?;
+    let (home, state) = (folder.join("workflows"), folder.join("workflows/state.db"));
+    let stores = [
+        ("sqlite", home, format!("sqlite:{}", state.display())),
+        ("postgres", folder.join("workflows_postgres"), postgres.database("crash_workflows")?),
+    ];
+    for (name, home, store) in stores {
+        let report = workflows::killed(&program, &home, store, crash.kills.min(100))?;
+        println!(
+            "crash workflows on {name}: {} kills, {} runs with a map, a timer, a sub-workflow and a signal, all completed; {} effects, none twice",
+            report.kills, report.runs, report.effects
+        );
+    }
+    Ok(())
 }
 
 /// The same with questions and chat turns.

@@ -139,6 +139,24 @@ pub(crate) fn drivers() -> Result<PathBuf> {
     Ok(folder)
 }
 
+/// A folder with these packages of npm, made once.
+pub(crate) fn node_packages(name: &str, packages: &[&str]) -> Result<PathBuf> {
+    let versions: String = packages.join("+").chars().filter(|c| c.is_ascii_alphanumeric()).collect();
+    let folder = cache()?.join(format!("npm-{name}-{versions}"));
+    if folder.join("ready").exists() {
+        return Ok(folder);
+    }
+    eprintln!("installing {} from npm", packages.join(" and "));
+    let _begun_before = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder)?;
+    std::fs::write(folder.join("package.json"), "{ \"private\": true }\n")?;
+    let mut install = command("npm");
+    install.args(["install", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]);
+    quietly(install.args(packages).current_dir(&folder))?;
+    std::fs::write(folder.join("ready"), "")?;
+    Ok(folder)
+}
+
 /// A Python with these packages, each with its version, made once.
 pub(crate) fn python(packages: &[&str]) -> Result<PathBuf> {
     let folder = cache()?.join(packages.join("+").replace("==", "-"));

@@ -13,6 +13,12 @@ pub(crate) fn run(names: &[String], all: bool) -> Result<()> {
     {
         return crate::live_model::test();
     }
+    // It installs the clients of others, some of them large.
+    if let [name] = names
+        && name == "clients"
+    {
+        return web::clients();
+    }
     // `mcp` and `web` are no crates: they stand for what others say about our side of those
     // protocols. `web:PART` is one part.
     let foreign = |name: &&String| **name == "mcp" || name.split(':').next() == Some("web");

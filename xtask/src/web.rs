@@ -9,13 +9,43 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// What the scripts need from PyPI.
-const PYTHON: &[&str] =
-    &["openai==3.49.0", "schemathesis==4.32.5", "cryptography==50.0.2", "a2a-sdk==1.3.0", "httpx==0.28.1"];
+const PYTHON: &[&str] = &[
+    "openai==3.49.0",
+    "schemathesis==4.32.5",
+    "cryptography==50.0.2",
+    "a2a-sdk==1.3.0",
+    "httpx==0.28.1",
+    "ag-ui-protocol==1.0.0",
+    "agent-client-protocol==0.12.1",
+];
 
 /// Builds what is tested, then tests it. `only` names one part.
 pub(crate) fn build_and_run(only: Option<&str>) -> Result<()> {
     run(&["cargo", "build", "--quiet", "--workspace", "--bins", "--examples"])?;
     test(&kit::folder()?, only)
+}
+
+/// What `cargo xtask test clients` compares: the clients of others, and what they need.
+const CLIENTS: &[&str] = &[
+    "openai==3.49.0",
+    "langchain-openai==1.7.3",
+    "openai-agents==0.24.0",
+    "pydantic-ai-slim[openai]==2.66.0",
+    "litellm==1.83.0",
+];
+const CLIENT_PACKAGES: &[&str] = &["ai@6.0.326", "@ai-sdk/openai-compatible@2.0.87", "zod@4.6.7"];
+
+/// The clients that people use with OpenAI's endpoints, each against the chat and an agent.
+pub(crate) fn clients() -> Result<()> {
+    run(&["cargo", "build", "--quiet", "--workspace", "--bins"])?;
+    let python = kit::python(CLIENTS)?;
+    let npm = kit::node_packages("clients", CLIENT_PACKAGES)?;
+    let mut table = command(python);
+    table.arg("-B").arg(root().join("xtask/web/clients.py")).arg(built("debug").join("steward"));
+    table.args(["--node", "node", "--npm"]).arg(npm).current_dir(root());
+    let status = table.status().context("python3 could not be started")?;
+    ensure!(status.success(), "a client does not work with the server");
+    Ok(())
 }
 
 /// Tests what was built before.

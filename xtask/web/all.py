@@ -109,7 +109,12 @@ def main():
     arguments = options.parse_args()
     binary = arguments.binary
     parts = {
-        "clients": lambda: served(binary, "openai_client.py", "a2a_client.py"),
+        "clients": lambda: (
+            served(binary, "openai_client.py", "a2a_client.py"),
+            script("clients.py", binary, "--light"),
+            script("agui_client.py", binary),
+            script("acp_client.py", binary),
+        ),
         "page": lambda: page(binary, arguments),
         "work": lambda: work(binary, arguments),
         "team": lambda: team(binary, arguments),

@@ -223,7 +223,7 @@ def errors(client, check):
         ),
         (
             "no messages",
-            openai.UnprocessableEntityError,
+            openai.BadRequestError,
             lambda: client.chat.completions.create(model="steward", messages=[]),
         ),
         (
@@ -233,7 +233,7 @@ def errors(client, check):
         ),
         (
             "an empty text",
-            openai.UnprocessableEntityError,
+            openai.BadRequestError,
             lambda: client.embeddings.create(model="steward-embed", input=""),
         ),
         (

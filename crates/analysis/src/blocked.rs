@@ -1,13 +1,13 @@
-//! Questions that ask for a blocked column by its name: they are refused with the rule, not read
-//! without the word.
+//! Questions that name a blocked column: they are refused with the rule instead of ignoring the
+//! word.
 
 use crate::catalogue::Catalogue;
 use crate::session::Session;
 use steward_policy::Access;
 use steward_text::tokens::{name_words, stem};
 
-/// The table and column that a question names and that may not be read. A word that also names
-/// something that may be read, or is a value of it, is taken for that.
+/// The blocked table and column that a question names. A word that also names a readable column, or
+/// is a value of one, is taken for that.
 #[must_use]
 pub fn asked_for(question: &str, session: &Session, access: &Access) -> Option<(String, String)> {
     let asked = words(question);
@@ -15,7 +15,8 @@ pub fn asked_for(question: &str, session: &Session, access: &Access) -> Option<(
     for table in session.schema().tables {
         for column in &table.columns {
             let Some(rule) = access.blocking_rule(&table, column) else { continue };
-            // A single word such as `number` says little when only the values gave the column away.
+            // A single word such as `number` is not specific enough if only the values identified
+            // the column.
             let name = words(&column.name);
             let telling = name.len() > 1 || column.looks_like.as_ref() != Some(&rule);
             let named = [Some(words(&rule)), telling.then_some(name)];
@@ -30,7 +31,7 @@ pub fn asked_for(question: &str, session: &Session, access: &Access) -> Option<(
     None
 }
 
-/// Whether something that may be read goes by these words, or holds them.
+/// Whether a readable table or column has this name, or contains it as a value.
 fn is_visible(visible: &Catalogue, name: &[String]) -> bool {
     visible.tables.iter().any(|table| {
         has(&words(&table.name), name)

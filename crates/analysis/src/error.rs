@@ -1,4 +1,4 @@
-//! What can go wrong while data is read and computed on, each with its code.
+//! Errors of reading and analysing data, each with its code.
 
 use crate::database::{Category, DatabaseError};
 mod reported;
@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use steward_domain::{Coded, ErrorCategory, ErrorClass};
 use steward_policy::Denied;
 
-/// The result of this crate.
+/// The result type of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// A failure of an analysis.
@@ -62,7 +62,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// What kind of mistake it was, which decides how it is repaired.
+    /// The kind of error, which decides how it is repaired.
     #[must_use]
     pub fn category(&self) -> ErrorCategory {
         match self {
@@ -86,12 +86,12 @@ impl Error {
         }
     }
 
-    /// A failure of the process that holds the data.
+    /// An error of the isolated process that holds the data.
     pub(crate) fn apart(detail: &str) -> Self {
         Self::Apart { detail: detail.to_owned() }
     }
 
-    /// The same failure of another file: what was unpacked is told by the name it was packed under.
+    /// The same error for another file: an unpacked file is reported by its name in the archive.
     pub(crate) fn at(mut self, shown: &std::path::Path) -> Self {
         if let Self::File { path, .. }
         | Self::Format { path, .. }
@@ -103,7 +103,7 @@ impl Error {
         self
     }
 
-    /// A failure of the engine, sorted by what it says.
+    /// Classifies an error of the engine by its message.
     pub(crate) fn engine(error: &datafusion::error::DataFusionError, memory: usize) -> Self {
         use datafusion::error::DataFusionError as E;
         let detail = plain(&error.to_string());
@@ -120,11 +120,12 @@ impl Error {
     }
 }
 
-/// The message without the engine's own talk of itself.
+/// The message without internals of the engine.
 fn plain(text: &str) -> String {
     let first = text.split("\n\nbacktrace:").next().unwrap_or(text);
     let first = first.split("\nThis issue was likely caused by").next().unwrap_or(first);
-    // A plan names what the statement may not: the columns and values of a rule for rows.
+    // A plan may contain what the statement must not see: the columns and values of a row-level
+    // rule.
     let first = first.split("Plan: [").next().unwrap_or(first);
     first.trim().to_owned()
 }

@@ -1,4 +1,4 @@
-//! Results in files that other programs read: Parquet here, workbooks in `report`.
+//! Export of results: Parquet here, workbooks in `report`.
 
 use crate::engine::convert;
 use crate::error::{Error, Result};

@@ -1,8 +1,8 @@
 //! Key findings: plain sentences computed from a result table.
 //!
 //! Invariant: every number in a sentence is one of its cells, with the rows and the column that it
-//! came from. Numbers that may not be added up (averages, shares) are never added up, and a trend
-//! is only claimed when a test supports it.
+//! came from. Numbers that must not be summed (averages, shares) are never summed, and a trend is
+//! only claimed if a statistical test supports it.
 
 mod category;
 mod series;
@@ -15,26 +15,26 @@ use crate::frame::{Field, Frame, Kind, Unit, Value, group, show};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
-/// At most so many findings: more would not be key.
+/// Maximum number of findings.
 const MOST: usize = 6;
 
-/// Which column plays which part. Columns are named.
+/// The roles of columns, by name.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Roles {
-    /// The column of time.
+    /// The time column.
     pub time: Option<String>,
-    /// The column that names things.
+    /// The category column.
     pub category: Option<String>,
-    /// The numbers; the first is the one that the question is about.
+    /// The numeric columns; the first is the one that the question is about.
     pub measures: Vec<String>,
-    /// The same number in an earlier period, to compare with the first measure.
+    /// The same number in an earlier period, compared with the first measure.
     pub previous: Option<String>,
 }
 
-/// Where a number in a sentence comes from.
+/// The origin of a number in a sentence.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cell {
-    /// As it stands in the sentence.
+    /// The text of the number in the sentence.
     pub text: String,
     /// `value`, `label`, `sum`, `mean`, `median`, `count`, `slope`, `p_value`; `change` and
     /// `change_percent` from the first of the rows to the last; `share` of the sum of the column,
@@ -51,18 +51,18 @@ pub struct Cell {
 pub struct Finding {
     /// The sentence.
     pub text: String,
-    /// Where its numbers come from.
+    /// The origins of its numbers.
     pub cells: Vec<Cell>,
 }
 
 impl Finding {
-    /// Adds words without numbers.
+    /// Appends text without numbers.
     fn say(mut self, words: &str) -> Self {
         self.text.push_str(words);
         self
     }
 
-    /// Adds a number and where it comes from.
+    /// Appends a number and its origin.
     fn cell(mut self, text: &str, operation: &str, rows: &[usize], column: &str) -> Self {
         self.text.push_str(text);
         let (text, column) = (text.to_owned(), column.to_owned());
@@ -72,7 +72,7 @@ impl Finding {
 }
 
 impl Roles {
-    /// Guesses from the kinds and names of the columns.
+    /// Infers the roles from the kinds and names of the columns.
     #[must_use]
     pub fn guess(frame: &Frame) -> Self {
         let all = || 0..frame.fields.len();
@@ -80,7 +80,7 @@ impl Roles {
         let words = |(at, field): &(usize, &Field)| {
             Some(*at) != time && matches!(field.kind, Kind::Text | Kind::Boolean) && !is_time(frame, *at)
         };
-        // A key names things, too, when nothing better does.
+        // A key column is used as the category if there is no better one.
         let fields = || frame.fields.iter().enumerate();
         let key = || fields().find(|(_, field)| field.kind.is_number() && is_key(&field.name));
         let category = fields().find(words).or_else(key);
@@ -99,7 +99,7 @@ impl Roles {
                 measures.push(field);
             }
         }
-        // What can be added up is more often what a question is about than a ratio derived from it.
+        // An additive column is more often the subject of a question than a ratio derived from it.
         let first = measures.iter().position(|field| additive(field)).unwrap_or(0);
         if first < measures.len() {
             let main = measures.remove(first);
@@ -119,7 +119,8 @@ fn has_word(name: &str, words: &[&str]) -> bool {
     name.split(|c: char| !c.is_alphanumeric()).any(|part| words.contains(&part))
 }
 
-/// Is it a key or a place in a list, which says nothing as a number? A count of keys is none.
+/// Whether it is a key or a position in a list, which is not a quantity. A count of keys is not a
+/// key.
 fn is_key(name: &str) -> bool {
     let counted = ["count", "sum", "total", "distinct", "avg", "average", "min", "max", "unique"];
     let lower = name.to_lowercase();
@@ -132,7 +133,7 @@ fn is_key(name: &str) -> bool {
     (key || listed || camel) && !has_word(name, &counted)
 }
 
-/// Does a column hold moments, or years?
+/// Whether a column holds times, or years.
 fn is_time(frame: &Frame, at: usize) -> bool {
     let Some(field) = frame.fields.get(at) else { return false };
     if field.kind.is_time() || field.unit == Unit::Year {
@@ -152,8 +153,8 @@ fn is_time(frame: &Frame, at: usize) -> bool {
     }
 }
 
-/// Is it a number of a month, an hour and the like, which has an order but says nothing as a
-/// number?
+/// Whether it is a number of a month, an hour and the like, which has an order but is not a
+/// quantity.
 fn is_part(frame: &Frame, at: usize) -> bool {
     const PARTS: [&str; 8] = ["month", "quarter", "week", "weekday", "day", "hour", "minute", "dow"];
     let Some(field) = frame.fields.get(at) else { return false };
@@ -167,7 +168,7 @@ fn is_part(frame: &Frame, at: usize) -> bool {
         && small()
 }
 
-/// Rows that belong together, under one name, with their number.
+/// A group of rows with its name and its number.
 #[derive(Debug, Clone, PartialEq)]
 struct Group {
     label: String,
@@ -176,7 +177,7 @@ struct Group {
     at: f64,
 }
 
-/// The column that is looked at, and how to speak of it.
+/// The column under analysis, and its wording.
 struct Measure<'a> {
     frame: &'a Frame,
     at: usize,
@@ -191,7 +192,7 @@ impl<'a> Measure<'a> {
     fn new(frame: &'a Frame, name: &str) -> Option<Self> {
         let at = frame.position(name)?;
         let field = frame.fields.get(at)?;
-        // A number reads like its cell in the table, where `5` and `5.00` differ.
+        // A number is formatted like its cell in the table, where `5` and `5.00` differ.
         let whole = frame.column(at).all(|value| !matches!(value, Value::Float(_)));
         let known = frame.numbers(at).iter().any(|number| number.abs() < 1e150);
         known.then_some(Self {
@@ -223,7 +224,7 @@ impl<'a> Measure<'a> {
         self.format.show(&if exact { Value::Int(value as i64) } else { Value::Float(value) })
     }
 
-    /// Things that are counted are most or fewest; amounts are highest or lowest.
+    /// Counts are most or fewest; amounts are highest or lowest.
     fn superlative(&self, high: bool) -> &'static str {
         let counted = self.whole && self.additive && self.unit == Unit::Plain && self.column.ends_with('s');
         match (counted, high) {
@@ -234,7 +235,7 @@ impl<'a> Measure<'a> {
         }
     }
 
-    /// How much a number grew, without its sign: percentages change by points.
+    /// The amount of a change, without its sign: percentages change by points.
     fn step(&self, change: f64) -> String {
         let size = change.abs();
         match self.unit {
@@ -245,11 +246,11 @@ impl<'a> Measure<'a> {
     }
 
     fn number(&self, row: usize) -> Option<f64> {
-        // Beyond this a sum of a few may be infinite; no measured quantity is that large.
+        // Beyond this a sum could be infinite; no measured quantity is that large.
         self.frame.cell(row, self.at).number().filter(|number| number.abs() < 1e150)
     }
 
-    /// The number of some rows together; none when they may not be added up.
+    /// The sum of some rows; none if they must not be summed.
     fn together(&self, rows: &[usize]) -> Option<f64> {
         let numbers: Vec<f64> = rows.iter().filter_map(|row| self.number(*row)).collect();
         match numbers.as_slice() {
@@ -260,7 +261,7 @@ impl<'a> Measure<'a> {
         }
     }
 
-    /// What was done to get the number of some rows.
+    /// The operation that gave the number of some rows.
     fn operation(rows: &[usize]) -> &'static str {
         if rows.len() == 1 { "value" } else { "sum" }
     }
@@ -271,15 +272,15 @@ fn points(size: f64) -> String {
     format!("{text} percentage {}", if text == "1" { "point" } else { "points" })
 }
 
-/// A relative change, when it means something.
+/// A relative change, if it is meaningful.
 fn percent(from: f64, to: f64) -> Option<String> {
     let share = (to - from) / from * 100.0;
     (from > 0.0 && to >= 0.0 && share.is_finite() && share.abs() < 100_000.0)
         .then(|| format!("{}{} %", if share >= 0.0 { "+" } else { "-" }, group(share.abs(), 1, false)))
 }
 
-/// The rows of a table by the value of a column, in the order of time or of the rows. Only rows
-/// with a number count.
+/// The rows of a table grouped by a column, in the order of time or of the rows. Only rows with a
+/// number count.
 fn groups(measure: &Measure<'_>, by: usize, time: bool) -> Vec<Group> {
     let frame = measure.frame;
     let moments: Vec<f64> = frame.column(by).filter_map(moment).map(seconds).collect();
@@ -321,7 +322,7 @@ fn groups(measure: &Measure<'_>, by: usize, time: bool) -> Vec<Group> {
     out
 }
 
-/// A name as it stands in a sentence: on one line and not endless.
+/// A name for a sentence: on one line and of limited length.
 fn label(cell: &Value, unit: Unit) -> String {
     let text = clean(&show(cell, unit));
     let short: String = text.chars().take(60).collect();
@@ -344,7 +345,7 @@ pub fn findings(frame: &Frame, roles: &Roles) -> Vec<Finding> {
     for (index, name) in roles.measures.iter().take(3).enumerate() {
         let Some(measure) = Measure::new(frame, name) else { continue };
         let found = one_measure(&measure, roles, index == 0);
-        // The first measure is what was asked for; of the others only the most important sentence.
+        // The first measure is the subject; of the others only the most important sentence is kept.
         out.extend(found.into_iter().take(if index == 0 { MOST } else { 1 }));
         if index == 0 && roles.measures.len() > 1 {
             out.truncate(MOST - 1);
@@ -388,7 +389,7 @@ fn one_measure(measure: &Measure<'_>, roles: &Roles, main: bool) -> Vec<Finding>
     out
 }
 
-/// One row is an answer, not a pattern: it is only read out.
+/// A single row is not a pattern: it is only read out.
 fn single(frame: &Frame, roles: &Roles) -> Vec<Finding> {
     let measures = roles.measures.iter().filter_map(|name| Measure::new(frame, name));
     let one = |measure: Measure<'_>| {
@@ -399,7 +400,7 @@ fn single(frame: &Frame, roles: &Roles) -> Vec<Finding> {
     measures.filter_map(one).take(MOST).collect()
 }
 
-/// Numbers without time and names: how they are spread.
+/// The distribution of numbers without time and categories.
 fn spread(measure: &Measure<'_>) -> Option<Finding> {
     let rows: Vec<usize> =
         (0..measure.frame.rows.len()).filter(|row| measure.number(*row).is_some()).collect();

@@ -1,11 +1,10 @@
-//! What the data says: sources, catalogue, planner, tools, charts, reports.
+//! Data analysis: sources, catalogue, planner, tools, charts, reports.
 //!
 //! Invariants
-//! - Only this crate knows DataFusion.
-//! - What runs SQL takes [`steward_policy::AdmittedSql`] and nothing else; sources are opened
-//!   read-only besides.
-//! - Data is never stale: a file is read again unless it is unchanged in every respect that the
-//!   system tells.
+//! - Only this crate uses DataFusion.
+//! - Code that runs SQL accepts only [`steward_policy::AdmittedSql`]; sources are also opened
+//!   read-only.
+//! - Data is never stale: a file is read again unless its metadata is unchanged.
 
 pub mod blocked;
 pub mod chart;

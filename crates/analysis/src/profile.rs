@@ -1,7 +1,6 @@
-//! Looks a table over: what its columns hold, which of them tell rows apart, and how tables join.
+//! Profiles a table: the contents of its columns, its keys, and how tables join.
 //!
-//! Everything here works on rows already in memory: a whole small table, or a sample of a large
-//! one.
+//! Everything here works on rows in memory: a whole small table, or a sample of a large one.
 
 use crate::catalogue::{Catalogue, Column, Evidence, Join, Table};
 use crate::frame::{Frame, Value};
@@ -9,12 +8,12 @@ use chrono::{NaiveDate, NaiveDateTime};
 use datafusion::common::{HashMap, HashSet};
 use std::cmp::Ordering;
 
-/// Different values that are kept of a column.
+/// Maximum number of distinct values kept of a column.
 pub(crate) const MAX_VALUES: usize = 5_000;
-/// Longer values are prose, not names of things.
+/// Longer values are free text, not names.
 const MAX_VALUE_LENGTH: usize = 120;
 
-/// The columns of a frame, looked over. `whole` says that the frame is the whole table.
+/// The profiled columns of a frame. `whole` means that the frame is the whole table.
 pub(crate) fn columns(frame: &Frame, labels: &[String], whole: bool) -> Vec<Column> {
     (frame.fields.iter().enumerate())
         .map(|(index, field)| {
@@ -69,13 +68,13 @@ pub(crate) fn columns(frame: &Frame, labels: &[String], whole: bool) -> Vec<Colu
         .collect()
 }
 
-/// A value that is counted, without a copy of it.
+/// A value that is counted without copying it.
 #[derive(PartialEq, Eq, Hash)]
 enum Key<'a> {
     Bool(bool),
     Int(i64),
-    /// The bits of a number. Those that are equal but differ in bits are 0 and -0, which are
-    /// written differently too.
+    /// The bits of a number. Equal numbers with different bits are 0 and -0, which are also written
+    /// differently.
     Float(u64),
     Text(&'a str),
     Date(NaiveDate),
@@ -120,7 +119,7 @@ pub(crate) fn compare(a: &Value, b: &Value) -> Ordering {
     }
 }
 
-/// The blocked pattern that most of the values look like, whatever the column is called.
+/// The blocked pattern that most of the values match, whatever the column's name.
 pub(crate) fn looks_like<'a>(values: impl Iterator<Item = &'a str>) -> Option<String> {
     let (mut seen, mut emails, mut social, mut cards, mut phones) = (0_u32, 0, 0, 0, 0);
     for value in values {
@@ -135,7 +134,7 @@ pub(crate) fn looks_like<'a>(values: impl Iterator<Item = &'a str>) -> Option<St
     found.into_iter().find(|(_, count)| most(*count)).map(|(name, _)| name.to_owned())
 }
 
-/// Whether a text is an address, or holds one: `Ann <ann@x.example>`, JSON, a list.
+/// Whether a text is an email address or contains one: `Ann <ann@x.example>`, JSON, a list.
 fn has_email(value: &str) -> bool {
     let parts = value.split(|c: char| c.is_whitespace() || "<>\"'`,;:()[]{}|=".contains(c));
     value.contains('@') && parts.map(|part| part.trim_matches('.')).any(is_email)
@@ -155,8 +154,8 @@ fn is_social_security(value: &str) -> bool {
     parts.iter().map(|part| part.len()).eq([3, 2, 4]) && parts.iter().all(digits)
 }
 
-/// A telephone number as people write one: with the country's code, with the area in parentheses,
-/// or in groups. Ten digits in a row may be anything, and are not taken for one.
+/// A phone number as people write it: with the country code, with the area code in parentheses, or
+/// in groups. Ten digits without separators may be anything, and do not count.
 fn is_phone(value: &str) -> bool {
     let value = value.trim();
     let written = value.chars().all(|c| c.is_ascii_digit() || " -./()+".contains(c));
@@ -171,7 +170,7 @@ fn is_phone(value: &str) -> bool {
     written && (abroad || area || american || trunk)
 }
 
-/// Thirteen to nineteen digits that pass the card's own check sum.
+/// Thirteen to nineteen digits with a valid card checksum.
 fn is_card(value: &str) -> bool {
     let digits: Vec<u32> =
         value.chars().filter(|c| !matches!(c, ' ' | '-')).filter_map(|c| c.to_digit(10)).collect();
@@ -182,8 +181,7 @@ fn is_card(value: &str) -> bool {
     all && (13..=19).contains(&digits.len()) && sum.is_multiple_of(10) && sum > 0
 }
 
-/// The columns that tell the rows apart: the first that is never empty and never repeats, if there
-/// is one.
+/// The key of a table: the first column without empty and duplicate values, if any.
 pub(crate) fn key(columns: &[Column]) -> Vec<String> {
     let unique = |column: &&Column| column.seen > 1 && column.nulls == 0 && column.distinct == column.seen;
     let named = |column: &&Column| is_id(&column.name);
@@ -191,7 +189,7 @@ pub(crate) fn key(columns: &[Column]) -> Vec<String> {
     found.map(|column| vec![column.name.clone()]).unwrap_or_default()
 }
 
-/// Whether a name says that it identifies something: `id`, `order_id`, `CustomerID`, `sku`.
+/// Whether a name is that of an identifier: `id`, `order_id`, `CustomerID`, `sku`.
 pub(crate) fn is_id(name: &str) -> bool {
     let lower = name.to_lowercase();
     let ends =
@@ -206,7 +204,7 @@ pub(crate) fn long_name(wide: &str) -> String {
     format!("{wide}_long")
 }
 
-/// Ways to join that nobody declared: equal names, or names that agree, whose values overlap.
+/// Finds undeclared joins: columns with equal or similar names whose values overlap.
 pub(crate) fn find_joins(catalogue: &mut Catalogue) {
     let mut found = Vec::new();
     // Each column's values are hashed once, however many tables it is compared with.
@@ -224,8 +222,8 @@ pub(crate) fn find_joins(catalogue: &mut Catalogue) {
                 continue;
             }
             let join = best_join((left, left_known), (right, right_known));
-            // Where declared keys lead from one table to the other, two columns that merely share
-            // some values are no shorter way: a song may be called like a band.
+            // If declared keys connect two tables, two columns that merely share some values are
+            // not a shortcut: a song may have the name of a band.
             let is_weak = join.as_ref().is_some_and(|join| join.evidence == Evidence::Values);
             if !(is_weak && is_connected(&catalogue.joins, &left.name, &right.name)) {
                 found.extend(join);
@@ -235,7 +233,7 @@ pub(crate) fn find_joins(catalogue: &mut Catalogue) {
     catalogue.joins.extend(found);
 }
 
-/// Whether declared keys lead from one table to another, over others if need be.
+/// Whether declared keys connect two tables, directly or through others.
 fn is_connected(joins: &[Join], from: &str, to: &str) -> bool {
     let mut reached = vec![from];
     let mut at = 0;
@@ -252,8 +250,7 @@ fn is_connected(joins: &[Join], from: &str, to: &str) -> bool {
     reached.contains(&to)
 }
 
-/// The best way to join two tables: the pair of columns whose names agree and whose values overlap
-/// most.
+/// The best join of two tables: the columns with matching names whose values overlap most.
 fn best_join<'a>(
     (left, left_known): (&Table, &[ValueSet<'a>]),
     (right, right_known): (&Table, &[ValueSet<'a>]),
@@ -266,7 +263,7 @@ fn best_join<'a>(
                 continue;
             }
             let Some(overlap) = overlap(known_a, known_b) else { continue };
-            // One side must tell its rows apart nearly always, or the join would multiply rows.
+            // One side must be nearly unique, or the join would multiply rows.
             let (to_right, to_left) = (is_key(b), is_key(a));
             if overlap < 0.5 || !(to_right || to_left) {
                 continue;
@@ -289,8 +286,8 @@ fn is_key(column: &Column) -> bool {
     column.seen > 0 && (column.distinct + column.nulls) * 100 >= column.seen * 98
 }
 
-/// 3: the same name that identifies something; 2: the same name, or `product.id` and `product_id`;
-/// 1: one name within the other; 0: nothing.
+/// How well names match. 3: the same name of an identifier; 2: the same name, or `product.id` and
+/// `product_id`; 1: one name contains the other; 0: no match.
 fn names_agree(left_table: &str, a: &str, right_table: &str, b: &str) -> u32 {
     let squeeze = |text: &str| text.to_lowercase().replace(['_', ' ', '-', '.'], "");
     let singular = |text: &str| squeeze(text).trim_end_matches('s').to_owned();
@@ -312,10 +309,10 @@ fn names_agree(left_table: &str, a: &str, right_table: &str, b: &str) -> u32 {
     u32::from(x.len() > 3 && y.len() > 3 && (x.ends_with(&y) || y.ends_with(&x)))
 }
 
-/// Values of a smaller set that are looked up in a larger one.
+/// How many values of the smaller set are looked up in the larger one.
 const LOOKED_UP: usize = 1_000;
 
-/// The values of a column, hashed when they are first asked for.
+/// The values of a column, hashed on demand.
 struct ValueSet<'a> {
     column: &'a Column,
     set: std::cell::OnceCell<HashSet<&'a str>>,
@@ -333,7 +330,7 @@ impl<'a> ValueSet<'a> {
     }
 }
 
-/// How much of the smaller set of values is in the other; nothing when one of them is not known
+/// The share of the smaller set of values that is in the other; none if one of them is not known
 /// well enough.
 fn overlap<'a>(a: &ValueSet<'a>, b: &ValueSet<'a>) -> Option<f64> {
     let (small, large) = if a.column.values.len() <= b.column.values.len() { (a, b) } else { (b, a) };
@@ -341,16 +338,16 @@ fn overlap<'a>(a: &ValueSet<'a>, b: &ValueSet<'a>) -> Option<f64> {
     if looked_up == 0 {
         return None;
     }
-    // The values are sorted by how often they occur; some of everywhere stand for all.
+    // The values are sorted by frequency; an even sample represents all of them.
     let step = (small.column.values.len() / looked_up).max(1);
     let values = || small.column.values.iter().step_by(step).take(looked_up);
     let shared = values().filter(|(value, _)| large.has(value)).count();
-    // Two samples of a large table need not meet: what is incomplete gets the benefit of the doubt.
+    // Two samples of a large table may not overlap: incomplete values get the benefit of the doubt.
     let share = shared as f64 / values().count() as f64;
     Some(if large.column.complete { share } else { share.max(if shared > 0 { 0.6 } else { 0.0 }) })
 }
 
-/// What may be known of a column that may not be read: what it is called and what kind it is.
+/// The public part of a column that must not be read: its name and kind.
 pub(crate) fn name_only(column: &Column) -> Column {
     Column {
         name: column.name.clone(),

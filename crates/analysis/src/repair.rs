@@ -1,5 +1,4 @@
-//! Repairs a statement by the kind of its error, with rules alone: the same error always gets the
-//! same repair.
+//! Repairs a statement by the kind of its error, with deterministic rules.
 
 use crate::catalogue::Catalogue;
 use crate::error::Error;
@@ -8,24 +7,24 @@ use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer, Word};
 use steward_domain::ErrorCategory;
 use steward_text::tokens::distance;
 
-/// Names further apart than this are not taken for a typing error.
+/// Maximum edit distance of a typing error.
 const MOST_EDITS: usize = 12;
 
-/// Rows that a statement is cut down to when it was too large.
+/// The row limit that is added to a statement that was too large.
 const SMALLER: &str = "100000";
 
-/// A statement that may work where the one before did not.
+/// A repaired statement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Repaired {
     /// The statement.
     pub sql: String,
     /// What was changed, for the answer and the journal.
     pub what: String,
-    /// The result is no longer the whole of what was asked.
+    /// Whether the result is only part of what was asked.
     pub partial: bool,
 }
 
-/// A repair, if a rule knows one. It never gives back what it was given.
+/// A repair, if a rule applies. It never returns its input.
 #[must_use]
 pub fn repair(sql: &str, error: &Error, catalogue: &Catalogue) -> Option<Repaired> {
     let repaired = match error.category() {
@@ -52,7 +51,7 @@ fn text(tokens: &[Token]) -> String {
     tokens.iter().map(ToString::to_string).collect()
 }
 
-/// A name that is no table and no column is replaced by the nearest that is.
+/// Replaces a name that is neither table nor column by the nearest one.
 fn nearest_name(sql: &str, message: &str, catalogue: &Catalogue) -> Option<Repaired> {
     let mut tokens = tokens(sql)?;
     let known: Vec<&str> = (catalogue.tables.iter())
@@ -62,7 +61,7 @@ fn nearest_name(sql: &str, message: &str, catalogue: &Catalogue) -> Option<Repai
         })
         .collect();
     let lower = message.to_lowercase();
-    // The name must stand in the message: what the database did not complain of is left alone.
+    // The name must occur in the error message: other names are left alone.
     let wrong = tokens.iter().position(|token| match token {
         Token::Word(word) => {
             let value = word.value.to_lowercase();
@@ -94,7 +93,7 @@ fn mentions(message: &str, name: &str) -> bool {
         || (name.contains(' ') && message.contains(name))
 }
 
-/// Spellings of other dialects: backticks, brackets, `==`, `TOP n`, a semicolon at the end, curly
+/// Syntax of other dialects: backticks, brackets, `==`, `TOP n`, a semicolon at the end, curly
 /// quotes, fences.
 fn dialect(sql: &str) -> Option<Repaired> {
     let mut fixed = sql
@@ -152,7 +151,7 @@ fn tokenize_tail(tail: &str) -> Vec<Token> {
     tokens(tail).unwrap_or_default()
 }
 
-/// Text columns inside `sum`, `avg` and the like are read as numbers.
+/// Casts text columns inside `sum`, `avg` and the like to numbers.
 fn cast_text(sql: &str, catalogue: &Catalogue) -> Option<Repaired> {
     let tokens = tokens(sql)?;
     let is_text = |name: &str| {
@@ -189,7 +188,7 @@ fn cast_text(sql: &str, catalogue: &Catalogue) -> Option<Repaired> {
     })
 }
 
-/// A query without a limit gets one.
+/// Adds a limit to a query without one.
 fn smaller(sql: &str) -> Option<Repaired> {
     let has_limit = tokens(sql)?
         .iter()

@@ -1,7 +1,7 @@
 //! The report: one Markdown text and one self-contained HTML page from the same input.
 //!
-//! Invariant: nothing that comes from data, a question or a model is ever read as markup. The page
-//! has no script and loads nothing from elsewhere.
+//! Invariant: text from data, a question or a model is never interpreted as markup. The page has no
+//! script and loads nothing.
 
 mod board;
 mod html;
@@ -17,12 +17,12 @@ pub use board::{BoardInput, TileBody, TileInput, board};
 pub use html::{escape as escape_html, html, page_around};
 pub use workbook::{NumberOrigin, workbook};
 
-/// So many rows of a table are shown; the rest is counted.
+/// Maximum number of rows shown; the others are counted.
 const MOST_ROWS: usize = 50;
-/// So many letters of a cell are shown.
+/// Maximum number of characters of a cell.
 const MOST_LETTERS: usize = 300;
 
-/// How sure the answer is.
+/// The confidence level of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Level {
@@ -46,19 +46,19 @@ impl Level {
     }
 }
 
-/// How sure the answer is, and why.
+/// The confidence of an answer, with the reasons.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Confidence {
-    /// How sure.
+    /// The level.
     pub level: Level,
-    /// Why, one reason each.
+    /// The reasons.
     pub reasons: Vec<String>,
 }
 
-/// Everything that a report says. Empty parts are left out.
+/// The contents of a report. Empty parts are omitted.
 #[derive(Debug, Clone, Default)]
 pub struct ReportInput<'a> {
-    /// What stands at the top.
+    /// The title.
     pub title: String,
     /// The question as it was asked.
     pub question: String,
@@ -66,9 +66,9 @@ pub struct ReportInput<'a> {
     pub answer: String,
     /// Key findings, most important first.
     pub findings: Vec<String>,
-    /// What the reader has to know before trusting the numbers.
+    /// Caveats about the numbers.
     pub warnings: Vec<String>,
-    /// What was taken for granted.
+    /// The assumptions.
     pub assumptions: Vec<String>,
     /// Result tables with their titles.
     pub tables: Vec<(&'a Frame, String)>,
@@ -76,15 +76,15 @@ pub struct ReportInput<'a> {
     pub charts: Vec<(String, String, String)>,
     /// Where the data comes from: name and detail.
     pub sources: Vec<(String, String)>,
-    /// What was asked of the data: title and SQL.
+    /// The queries: title and SQL.
     pub queries: Vec<(String, String)>,
-    /// How sure the answer is.
+    /// The confidence.
     pub confidence: Option<Confidence>,
-    /// Ids and hashes that tie the report to the run that made it.
+    /// Ids and hashes that link the report to its run.
     pub proof: Vec<(String, String)>,
     /// How long it took.
     pub duration_ms: u64,
-    /// When it was made, as text for people.
+    /// When it was generated, as text.
     pub generated: String,
 }
 
@@ -115,20 +115,20 @@ fn formats(frame: &Frame) -> Vec<NumberFormat> {
     (0..frame.fields.len()).map(|column| NumberFormat::of(frame, column)).collect()
 }
 
-/// Are the cells of a column numbers, which stand at the right?
+/// Whether the cells of a column are numbers, which are right-aligned.
 fn is_right(kind: Kind) -> bool {
     kind.is_number()
 }
 
-/// What is said when a table is cut.
+/// The note below a truncated table.
 fn cut_note(frame: &Frame) -> Option<String> {
     let count = frame.rows.len();
     let note = |n: usize| format!("Showing the first {MOST_ROWS} of {} rows.", group(n as f64, 0, false));
     (count > MOST_ROWS).then(|| note(count))
 }
 
-/// Escapes text so that Markdown shows it as it is, on one line. Only what would be markup where it
-/// stands is escaped, so that the text is still pleasant to read without a viewer.
+/// Escapes text so that Markdown shows it literally, on one line. Only characters that would be
+/// markup at their position are escaped, so that the source stays readable.
 fn plain(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let text = text.trim();
@@ -212,7 +212,7 @@ pub fn markdown(input: &ReportInput<'_>) -> String {
     out
 }
 
-/// A file name as an address: nothing that ends it early.
+/// A file name as a URL, percent-encoded.
 fn address(file: &str) -> String {
     let mut out = String::new();
     for byte in file.bytes() {

@@ -1,7 +1,7 @@
-//! The data of one request: its sources opened, looked over and ready to be asked.
+//! The data of one request: its sources, opened, profiled and ready to be queried.
 //!
-//! A session is opened for each request and reads the data fresh. Queries go where the data is: to
-//! the database when all their tables are in one, otherwise to the engine, which then gets the rows
+//! A session is opened for each request and reads the data again. A query runs where the data is:
+//! in the database if all its tables are in one, otherwise in the engine, which then loads the rows
 //! of the database's tables.
 //!
 //! Invariant: where a statement runs, only the columns exist that policy admitted it to.
@@ -29,18 +29,18 @@ use std::time::Duration;
 use steward_domain::ErrorCategory;
 use steward_policy::{Access, AdmittedSql};
 
-/// What a session may use.
+/// The limits of a session.
 #[derive(Debug, Clone, Copy, serde::Serialize, serde::Deserialize)]
 pub struct Options {
-    /// Bytes of memory for queries; beyond, they spill to disk or fail.
+    /// Memory limit of queries in bytes; beyond it they spill to disk or fail.
     pub memory: usize,
-    /// Files up to this size are read whole; larger ones are sampled and scanned.
+    /// Files up to this size are read completely; larger ones are sampled and scanned.
     pub small_file: u64,
-    /// Rows that are fetched from a database's table to be joined with other sources.
+    /// Maximum number of rows fetched from a database's table to be joined with other sources.
     pub fetch_rows: usize,
-    /// Bytes of a larger file that are looked at.
+    /// Bytes of a larger file that are sampled.
     pub sample: u64,
-    /// Bytes that a compressed file or an archive may be unpacked to.
+    /// Maximum unpacked size of a compressed file or an archive in bytes.
     pub unpacked: u64,
 }
 
@@ -56,14 +56,14 @@ impl Default for Options {
     }
 }
 
-/// Where a table's rows are.
+/// The location of a table's rows.
 #[derive(Clone)]
 enum TableLocation {
     Engine,
     Sqlite(Arc<SqliteSource>),
-    /// A database, and where the table stands in it.
+    /// A database, and the path of the table in it.
     Server(Arc<dyn Database>, Vec<String>),
-    /// Another process, where it is held by such an engine under such a path.
+    /// Another process, with the dialect and path of the table there.
     Apart(Dialect, Vec<String>),
 }
 
@@ -83,33 +83,33 @@ impl TableLocation {
 pub struct Ran {
     /// The rows.
     pub frame: Frame,
-    /// There were more than the limit.
+    /// Whether there were more rows than the limit.
     pub cut: bool,
 }
 
 /// The open data of one request.
 pub struct Session {
     places: Vec<SourceLocation>,
-    /// Everything that was found.
+    /// The full catalogue.
     catalogue: Catalogue,
-    /// What may be known of it: see [`Session::restrict`].
+    /// The part that the caller may know: see [`Session::restrict`].
     shown: Catalogue,
-    /// Tables and columns whose values may not be looked at.
+    /// Tables and columns whose values must not be read.
     withheld: Mutex<BTreeSet<(String, String)>>,
     rooms: Vec<TableLocation>,
     engine: Engine,
     options: Options,
     scans: Mutex<BTreeMap<String, CsvScan>>,
-    /// How files spell their times, by table and column.
+    /// Original spellings of times, by table and column.
     spelled: BTreeMap<(String, String), BTreeMap<String, String>>,
-    /// What the reader of an answer should know about the data: lines left out, formats assumed.
+    /// Notes about the data for the reader of an answer: lines omitted, formats assumed.
     warnings: Vec<String>,
     assumptions: Vec<String>,
-    /// What was unpacked lies here while it is asked about.
+    /// The temporary folder of unpacked files.
     scratch: Arc<Scratch>,
-    /// What was fetched from other machines.
+    /// Bytes fetched from other machines.
     traffic: Traffic,
-    /// The process that holds the data, when it is not this one.
+    /// The process that holds the data, if it is not this one.
     remote: Option<Remote>,
 }
 
@@ -118,16 +118,16 @@ impl Session {
         self.scans.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What the data is, as far as the caller may know it.
+    /// The catalogue, as far as the caller may know it.
     #[must_use]
     #[allow(clippy::misnamed_getters, reason = "what was found is for the session alone")]
     pub fn catalogue(&self) -> &Catalogue {
         &self.shown
     }
 
-    /// Leaves in [`Session::catalogue`] only what this caller may know: what is not granted is not
-    /// there, and of a blocked column there is its name, so that asking for it can be refused, and
-    /// nothing of what it holds.
+    /// Reduces [`Session::catalogue`] to what this caller may know. Columns that are not granted
+    /// are removed. Of a blocked column only the name is kept, so that asking for it can be
+    /// refused.
     pub fn restrict(&mut self, access: &Access) {
         let schema = self.schema();
         self.shown = self.catalogue.clone();
@@ -137,8 +137,8 @@ impl Session {
             let ruled = access.is_ruled(known);
             for (column, policy) in columns.iter_mut().zip(&known.columns) {
                 let hidden = !access.allows(known, policy);
-                // A rule for rows may read what its caller may not: where the statement runs, it is
-                // there.
+                // A row-level rule may read columns that its caller may not: they exist where the
+                // statement runs.
                 if hidden && !ruled {
                     withheld.insert((table.name.clone(), column.name.clone()));
                 }
@@ -157,7 +157,7 @@ impl Session {
         self.withhold(withheld);
     }
 
-    /// Says which columns may not be looked at.
+    /// Sets the columns whose values must not be read.
     pub(crate) fn withhold(&self, columns: BTreeSet<(String, String)>) {
         if let Some(remote) = &self.remote {
             remote.withhold(columns.clone());
@@ -165,7 +165,7 @@ impl Session {
         *self.withheld.lock().unwrap_or_else(PoisonError::into_inner) = columns;
     }
 
-    /// What another process must know of it.
+    /// The description for another process.
     pub(crate) fn describe(&self) -> Description {
         let paths = self.schema().tables.into_iter().map(|table| table.path);
         Description {
@@ -181,37 +181,37 @@ impl Session {
         }
     }
 
-    /// Where it came from.
+    /// Its sources.
     #[must_use]
     pub fn places(&self) -> &[SourceLocation] {
         &self.places
     }
 
-    /// Where what was unpacked lies while the session is open. For tests.
+    /// The temporary folder while the session is open. For tests.
     #[doc(hidden)]
     #[must_use]
     pub fn scratch_folder(&self) -> Option<std::path::PathBuf> {
         self.scratch.folder().map(std::path::Path::to_owned)
     }
 
-    /// How the file spells a time of this column, if not the way we would.
+    /// The original spelling of a time in this column, if it differs from ours.
     pub(crate) fn spelling(&self, table: &str, column: &str, value: &str) -> Option<&str> {
         self.spelled.get(&(table.to_owned(), column.to_owned()))?.get(value).map(String::as_str)
     }
 
-    /// What a reader of the answer should know about the data.
+    /// Notes about the data for the reader of an answer.
     #[must_use]
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
 
-    /// How values were read where more than one way was open.
+    /// The assumptions made while reading values.
     #[must_use]
     pub fn assumptions(&self) -> &[String] {
         &self.assumptions
     }
 
-    /// Bytes that were fetched from buckets and web servers so far.
+    /// Bytes fetched from buckets and web servers so far.
     #[must_use]
     pub fn bytes_fetched(&self) -> u64 {
         self.traffic.bytes()
@@ -263,13 +263,13 @@ impl Session {
         dialects
     }
 
-    /// The SQL to be written for a query over these tables.
+    /// The dialect for a query over these tables.
     #[must_use]
     pub fn dialect(&self, tables: &BTreeSet<String>) -> Dialect {
         self.room(tables).map_or(Dialect::DataFusion, |room| room.dialect())
     }
 
-    /// The one room that has all the tables, if there is one.
+    /// The location that has all the tables, if there is one.
     fn room(&self, tables: &BTreeSet<String>) -> Option<TableLocation> {
         let mut found: Option<(usize, TableLocation)> = None;
         for name in tables {
@@ -288,7 +288,7 @@ impl Session {
         found.map(|(_, room)| room)
     }
 
-    /// Runs an admitted statement where its dialect is spoken, within its limits.
+    /// Runs an admitted statement in the engine of its dialect, within its limits.
     pub async fn run(&self, sql: &AdmittedSql) -> Result<Ran> {
         let statement = Statement::from(sql);
         match &self.remote {
@@ -325,7 +325,7 @@ impl Session {
         tokio::time::timeout(timeout, work).await.unwrap_or(Err(Error::Timeout { seconds: sql.seconds }))
     }
 
-    /// Where the tables of an admitted statement stand, and what may be read of them.
+    /// The paths of an admitted statement's tables, and the columns it may read.
     fn admission(&self, sql: &Statement) -> Admission {
         let placed = |(name, columns): (&String, &BTreeSet<String>)| {
             let place = self.catalogue.tables.iter().position(|table| table.name == *name)?;
@@ -337,8 +337,7 @@ impl Session {
         Admission::new(sql.reads.iter().filter_map(placed))
     }
 
-    /// What keeps statements from columns that they were not admitted to, for each database server
-    /// of the session.
+    /// The protection that remains if admission is wrong, for each database server of the session.
     pub async fn walls(&self) -> Result<Vec<Wall>> {
         let mut walls = Vec::new();
         let mut seen = BTreeSet::new();
@@ -366,8 +365,8 @@ impl Session {
         }
     }
 
-    /// Runs a statement and keeps its rows in the engine under a name, without copying them out.
-    /// Gives back the columns, with no rows.
+    /// Runs a statement and stores its rows in the engine under a name, without copying them out.
+    /// Returns the columns without rows.
     pub(crate) async fn materialise(&self, sql: &AdmittedSql, name: &str) -> Result<Frame> {
         let statement = Statement::from(sql);
         match &self.remote {
@@ -394,8 +393,7 @@ impl Session {
         tokio::time::timeout(sql.timeout(), work).await.unwrap_or_else(|_| late())
     }
 
-    /// Reads the scanned files among these leniently from now on. `false` when that changes
-    /// nothing.
+    /// Reads the scanned files among these leniently from now on. `false` if that changes nothing.
     async fn relax(&self, tables: &BTreeSet<String>) -> Result<bool> {
         let strict: Vec<(String, CsvScan)> = (self.scans().iter())
             .filter(|(name, scan)| {
@@ -410,7 +408,7 @@ impl Session {
         Ok(!strict.is_empty())
     }
 
-    /// Makes sure that the engine has a table: rows of a database's table are fetched once.
+    /// Makes a table available to the engine: rows of a database's table are fetched once.
     async fn bring(&self, name: &str) -> Result<()> {
         if self.engine.has(name) {
             return Ok(());
@@ -432,8 +430,7 @@ impl Session {
         self.engine.add_frame(&table.name, &frame)
     }
 
-    /// Rows of a database's table, as they stand there: the columns that may be read, and no
-    /// others.
+    /// Rows of a database's table, without changes: only the readable columns.
     async fn fetch(&self, table: &Table, room: &TableLocation, limit: usize) -> Result<(Frame, bool)> {
         let readable: Vec<&crate::catalogue::Column> =
             table.columns.iter().filter(|column| !self.is_withheld(&table.name, &column.name)).collect();
@@ -466,8 +463,7 @@ impl Session {
             .contains(&(table.to_owned(), column.to_owned()))
     }
 
-    /// Rows of a table that only this process made, for further steps: `df.transform` works on
-    /// them.
+    /// Adds rows computed by this process as a table, for further steps such as `df.transform`.
     pub(crate) fn add_frame(&self, name: &str, frame: &Frame) -> Result<()> {
         match &self.remote {
             Some(remote) => remote.add_frame(name, frame),
@@ -488,7 +484,7 @@ impl Session {
     }
 }
 
-/// Drops tables that have no column left, and ways to join that name a column that is gone.
+/// Removes tables without columns, and joins on a removed column.
 fn keep_tables(catalogue: &mut Catalogue) {
     catalogue.tables.retain(|table| !table.columns.is_empty());
     for table in &mut catalogue.tables {
@@ -507,7 +503,7 @@ fn keep_tables(catalogue: &mut Catalogue) {
     catalogue.tables = tables;
 }
 
-/// The dialect in policy's terms.
+/// The dialect as a policy type.
 pub(crate) fn to_policy(dialect: Dialect) -> steward_policy::Dialect {
     match dialect {
         Dialect::DataFusion => steward_policy::Dialect::DataFusion,

@@ -1,5 +1,5 @@
-//! The shape of a query: which tables it reads, what its `*` stands for, and which units its
-//! results have.
+//! Properties of a query: the tables it reads, the expansion of its `*`, and the units of its
+//! results.
 
 use crate::catalogue::{Catalogue, Column};
 use crate::frame::{Frame, Kind, Unit, Value};
@@ -7,7 +7,7 @@ use crate::query::{Aggregate, Condition, Expr, Item, Query};
 use chrono::{NaiveDate, NaiveDateTime};
 use std::collections::BTreeSet;
 
-/// All tables that a query reads, also in its inner queries.
+/// All tables that a query reads, including those of inner queries.
 #[must_use]
 pub fn tables(query: &Query) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
@@ -69,7 +69,7 @@ fn in_condition<'a>(condition: &'a Condition, found: &mut Vec<&'a Query>) {
     }
 }
 
-/// Puts the columns that may be read in place of a lone `*`.
+/// Replaces a lone `*` by the readable columns.
 pub fn expand_star(query: &mut Query, visible: &Catalogue) {
     let lone = query.from.is_none() && matches!(query.items.as_slice(), [Item { expr: Expr::Star, .. }]);
     if lone && let Some(table) = visible.table(&query.table) {
@@ -110,7 +110,7 @@ fn unit(expr: &Expr, query: &Query, catalogue: &Catalogue) -> Unit {
             let (left, right) = (unit(left, query, catalogue), unit(right, query, catalogue));
             if left == right { left } else { Unit::Plain }
         }
-        // Money times a number is money; money over money is bare.
+        // Money times a number is money; money divided by money has no unit.
         Expr::Arithmetic('*', left, right) => {
             match (unit(left, query, catalogue), unit(right, query, catalogue)) {
                 (Unit::Plain, other) | (other, Unit::Plain) => other,
@@ -136,8 +136,8 @@ fn column<'a>(query: &Query, catalogue: &'a Catalogue, alias: &str, name: &str) 
     catalogue.table(table?)?.column(name)
 }
 
-/// SQLite and MySQL give dates back as text; where the query says that a column is a time, it
-/// becomes one again.
+/// SQLite and MySQL return dates as text; if the query shows that a column is a time, it is
+/// converted back.
 pub fn restore_times(frame: &mut Frame, query: &Query, catalogue: &Catalogue) {
     for (index, item) in query.items.iter().enumerate() {
         let time = match &item.expr {
@@ -162,8 +162,8 @@ pub fn restore_times(frame: &mut Frame, query: &Query, catalogue: &Catalogue) {
     }
 }
 
-/// Who looks times up reads them as the file has them. Only in queries that list rows: where times
-/// are counted with, drawn or compared, they stay times.
+/// Shows times as they are spelled in the file. Only in queries that list rows: where times are
+/// aggregated, drawn or compared, they stay times.
 pub fn spell_times(frame: &mut Frame, query: &Query, session: &crate::session::Session) {
     let lists =
         query.group.is_empty() && query.joins.is_empty() && query.from.is_none() && query.set.is_none();
@@ -190,7 +190,7 @@ pub fn spell_times(frame: &mut Frame, query: &Query, session: &crate::session::S
     }
 }
 
-/// Moments that are all midnight are days: a month begins on a day, not at an hour.
+/// Timestamps that are all midnight become dates.
 fn days_only(frame: &mut Frame, index: usize) {
     let midnight = |cell: &Value| match cell {
         Value::Time(time) => time.time() == chrono::NaiveTime::MIN,
@@ -211,7 +211,7 @@ fn days_only(frame: &mut Frame, index: usize) {
     }
 }
 
-/// Turns a text column into dates, if every cell is one.
+/// Converts a text column to dates if every cell is one.
 pub(crate) fn parse_times(frame: &mut Frame, index: usize) {
     let read = |text: &str| -> Option<Value> {
         let date = NaiveDate::parse_from_str(text, "%Y-%m-%d").ok().map(Value::Date);

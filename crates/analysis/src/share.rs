@@ -1,21 +1,21 @@
 //! Reads a large file once for several queries: the rows and columns that they need together are
-//! loaded first, and the queries then run on those.
+//! loaded first, and the queries run on those.
 
 use crate::catalogue::Catalogue;
 use crate::query::{Condition, Expr, Item, Literal, Query};
 use crate::shape::visit;
 use std::collections::BTreeSet;
 
-/// The name of what is loaded.
+/// The name of the loaded rows.
 pub const BASE: &str = "needed_rows";
 
-/// Tables with fewer rows are read again instead: that costs less than the detour.
+/// Smaller tables are read again instead, which costs less.
 const WORTH_IT: u64 = 50_000;
-/// More rows than this are not held in memory; queries then scan the file each for itself.
+/// More rows than this are not held in memory; then each query scans the file.
 const TOO_MANY: f64 = 3_000_000.0;
 
-/// When all queries read one and the same large table: its name, the query that loads what they
-/// need, and the queries rewritten to read that.
+/// If all queries read the same large table: its name, the query that loads what they need, and the
+/// queries rewritten to read that.
 #[must_use]
 pub fn base(queries: &[Query], catalogue: &Catalogue) -> Option<(String, Query, Vec<Query>)> {
     let first = queries.first()?;
@@ -55,7 +55,7 @@ pub fn base(queries: &[Query], catalogue: &Catalogue) -> Option<(String, Query, 
     Some((first.table.clone(), load, rewritten))
 }
 
-/// The conditions that every query has, with time ranges widened to hold all of them.
+/// The conditions common to all queries, with time ranges widened to include all of them.
 fn common(queries: &[Query]) -> Option<Condition> {
     let parts: Vec<Vec<Condition>> = queries.iter().map(|query| conjuncts(query.filter.as_ref())).collect();
     let (first, rest) = parts.split_first()?;

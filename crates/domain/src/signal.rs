@@ -1,4 +1,4 @@
-//! Signals: what somebody outside tells a run that waits for it.
+//! Signals: messages from outside for a run that waits.
 
 use crate::verified::require_order;
 use crate::{Check, Label, NodeName, Problem, SignalId, TaskId, Timestamp, UserId};

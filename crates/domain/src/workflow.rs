@@ -138,7 +138,7 @@ pub struct NodeDef {
     /// The roles that may decide on a `human` node; everybody who may approve when empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub approvers: Vec<Label>,
-    /// Who is asked next when nobody answers in time, in order.
+    /// Who is asked next when there is no answer in time, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub escalate: Vec<Escalation>,
 }

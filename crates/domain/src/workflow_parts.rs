@@ -53,7 +53,7 @@ pub enum RetryClass {
     Failed,
 }
 
-/// Who is asked next about a `human` node when nobody answers in time.
+/// Who is asked next about a `human` node when there is no answer in time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Escalation {

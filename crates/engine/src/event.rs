@@ -138,12 +138,30 @@ impl Event {
 }
 
 /// A message of the conversation that a task belongs to.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EarlierMessage {
     /// Who said it: the person, or the agent. What an agent said may stem from data.
     pub role: Role,
     /// What was said.
     pub text: String,
+    /// The calls that the agent asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub calls: Vec<AskedCall>,
+    /// The call that it answers, for the role `tool`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answers: Option<String>,
+    /// Whether it stands behind the task: a call that the agent asked for, and its result. Such
+    /// messages are the last of a list.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub follows: bool,
+}
+
+impl EarlierMessage {
+    /// Words alone.
+    #[must_use]
+    pub fn new(role: Role, text: impl Into<String>) -> Self {
+        Self { role, text: text.into(), calls: Vec::new(), answers: None, follows: false }
+    }
 }
 
 /// An effect that had begun when its process went away.

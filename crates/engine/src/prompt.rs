@@ -91,6 +91,11 @@ impl State {
 }
 
 impl Session {
+    /// Whether it was begun with something that was said before.
+    pub(crate) fn has_history(&self) -> bool {
+        self.earlier > 0 || self.followed > 0
+    }
+
     /// Adds a message.
     pub(crate) fn push(&mut self, message: Msg) {
         self.tokens = self.tokens.saturating_add(message.tokens);

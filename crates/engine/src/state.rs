@@ -78,6 +78,11 @@ pub struct Used {
     pub cost_micros: u64,
 }
 
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
 /// One message of an agent's session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Msg {
@@ -254,6 +259,9 @@ pub(crate) struct Session {
     /// How many messages after the task are of the conversation before it.
     #[serde(default)]
     pub(crate) earlier: u32,
+    /// How many messages behind the task were there from the start.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(crate) followed: u32,
     /// Tools that it found and may call, by name.
     #[serde(default)]
     pub(crate) found: BTreeMap<String, ProgramIndex>,

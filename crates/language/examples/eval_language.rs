@@ -1,13 +1,12 @@
-//! How well requests are routed to domains and intents on public requests: `eval_language --bench
-//! DIR [--fit] [--wrong]`.
+//! Measures routing accuracy on a public data set of requests: `eval_language --bench DIR [--fit]
+//! [--wrong]`.
 //!
-//! `DIR/clinc` holds `domains.json` and `questions.jsonl`; they are third-party data and stay
-//! outside of the repository. The questions of each intent are dealt to two halves. Weights were
-//! learned on the first alone (`--fit` prints them), and what is shown was measured on the second.
-//! With examples, five of each intent's first half are the examples, and the others of that half
-//! are what the weights were learned on. Questions that follow each other are alike, so five in a
-//! row teach less than five that are spread; both are shown, and the weights were learned with five
-//! in a row.
+//! `DIR/clinc` holds `domains.json` and `questions.jsonl`; they are third-party data and not part
+//! of the repository. The questions of each intent are split into two halves. The weights were
+//! fitted on the first only (`--fit` prints them), and the results are measured on the second. With
+//! examples, five questions of each intent's first half are the examples, and the rest of that half
+//! fits the weights. Consecutive questions are similar, so five in a row are less informative than
+//! five that are spread out; both are shown, and the weights were fitted with five in a row.
 #![allow(clippy::print_stdout, clippy::disallowed_methods, missing_docs, reason = "a measuring program")]
 
 use serde_json::Value as Json;
@@ -24,23 +23,22 @@ use steward_language::{Encoder, cosine};
 
 type Failure = Box<dyn std::error::Error>;
 
-/// How many examples each intent gets when it gets any.
+/// Number of examples of each intent, in the variant with examples.
 const EXAMPLES: usize = 5;
-/// What share of requests is taken to be outside of every domain when the curve of the scope is
-/// learned.
+/// Assumed share of out-of-scope requests when the scope curve is fitted.
 const OUTSIDE: f64 = 0.2;
 
 #[derive(Clone)]
 struct Question {
     text: String,
-    /// The domain and the intent; nothing when it is outside of all.
+    /// The domain and the intent; none if it is out of scope.
     gold: Option<(String, String)>,
-    /// Its number among those of its intent.
+    /// Its index among those of its intent.
     number: usize,
 }
 
 impl Question {
-    /// The same where only these domains are known.
+    /// The same question if only these domains exist.
     fn within(&self, known: &dyn Fn(&String) -> bool) -> Self {
         Self { gold: self.gold.clone().filter(|(domain, _)| known(domain)), ..self.clone() }
     }
@@ -79,8 +77,8 @@ fn main() -> Result<(), Failure> {
         false,
     );
     measure("names, router", &second, || Router::new(encoder(), &named), flag("--wrong"));
-    // Half of the domains are taken away, and what is asked of them is outside now: the weights
-    // were learned with all of them.
+    // Half of the domains are removed, and their questions become out of scope: the weights were
+    // fitted with all of them.
     let some: Vec<Topic> = named.iter().step_by(2).cloned().collect();
     let known = |domain: &String| some.iter().any(|topic| topic.name.as_str() == domain);
     let narrowed: Vec<Question> = second.iter().map(|question| question.within(&known)).collect();
@@ -149,7 +147,7 @@ fn topics(domains: &BTreeMap<String, Vec<String>>, from: &[&Question]) -> Result
     Ok(all)
 }
 
-/// The bundled encoder by itself on the same questions: the nearest name.
+/// The bundled encoder alone on the same questions: the nearest name.
 fn alone(domains: &BTreeMap<String, Vec<String>>, questions: &[&Question]) {
     let encoder = Encoder::default();
     let names: Vec<(&str, &str)> = domains
@@ -177,9 +175,9 @@ struct Tally {
     inside: usize,
     domain: usize,
     intent: usize,
-    /// Whether it was inside, and how likely that was held to be.
+    /// Whether it was in scope, and the predicted probability.
     scope: Vec<(bool, f32)>,
-    /// Whether the routing was right, and how sure it was.
+    /// Whether the routing was right, and its confidence.
     sure: Vec<(bool, f32)>,
 }
 
@@ -210,7 +208,7 @@ impl Tally {
         won / (inside.len() * outside.len()).max(1) as f64
     }
 
-    /// By how much confidence and truth differ, over ten equal steps.
+    /// The calibration error over ten bins.
     fn off(&self) -> f64 {
         let mut off = 0.0;
         for step in 0..10 {
@@ -273,8 +271,8 @@ fn measure(name: &str, questions: &[&Question], build: impl Fn() -> Router, wron
     }
 }
 
-/// How long the skills take, which need no encoder: intent, entities, references and an error for
-/// each question.
+/// Measures the skills that need no encoder: intent, entities, references and an error for each
+/// question.
 fn skills(questions: &[Question]) {
     let field =
         Field { name: "status".into(), choices: ["todo", "in_progress", "done"].map(str::to_owned).to_vec() };
@@ -310,7 +308,7 @@ fn skills(questions: &[Question]) {
     }
 }
 
-/// Learns weights by a conditional logit, then the curve of the scope by a logistic regression.
+/// Fits weights by a conditional logit, then the scope curve by logistic regression.
 fn fit(
     router: &Router,
     domains: &BTreeMap<String, Vec<String>>,

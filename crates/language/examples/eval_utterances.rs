@@ -1,12 +1,12 @@
-//! How well what people say to applications becomes steps: `eval_utterances [--wrong] [--together]
+//! Measures how well user utterances are turned into steps: `eval_utterances [--wrong] [--together]
 //! [--folder=DIR] [--fit] [--tools] [--say=WORDS] [--weigh=WORDS] [NAME…]`.
 //!
-//! It says every row of `tests/it/utterances` to the reader, with the real applications of
-//! `examples/apps` behind it, and prints what came out right for each application and how long an
-//! understanding took. With `--together`, one reader has the tools of all. `second/todo` is what
-//! another writer said to the same application. `--tools` tells which tools are taken for another
-//! kind of wish than they stand for. `--folder` takes applications and their rows from elsewhere.
-//! `--fit` learns what each signal counts: see `fit.rs`.
+//! It passes every row of `tests/it/utterances` to the reader, with the applications of
+//! `examples/apps`, and prints the accuracy for each application and the latency. With
+//! `--together`, one reader has the tools of all applications. `second/todo` has rows by another
+//! author for the same application. `--tools` lists tools that are classified as the wrong kind of
+//! action. `--folder` takes applications and rows from another folder. `--fit` fits the weights of
+//! the signals: see `fit.rs`.
 #![allow(
     clippy::print_stdout,
     clippy::disallowed_methods,

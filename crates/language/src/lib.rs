@@ -1,7 +1,7 @@
-//! What was meant: the meaning of texts as vectors, the skills that read a request, the routing of
-//! a question to its domain, and results in words.
+//! Language understanding: sentence embeddings, the skills that interpret a request, routing to
+//! domains, and results as text.
 //!
-//! Invariant: nothing here sends a text anywhere; the bundled encoder works offline.
+//! Invariant: no text is sent anywhere; the bundled encoder works offline.
 
 pub mod answer;
 mod encoder;

@@ -1,13 +1,13 @@
-//! Regular expressions that stand in the source.
+//! Regular expression literals.
 //!
-//! A pattern that does not compile is a defect of the source, not of an input. It must not be
-//! dropped in silence, because every sentence that it should read would then be misread. The test
-//! below compiles every pattern of this crate, so that [`pattern`] cannot panic in a program that
-//! passed its tests.
+//! A pattern that does not compile is a bug in the source, not in an input. It must not be ignored
+//! silently, because every sentence that it should match would be misinterpreted. The test below
+//! compiles every pattern of this crate, so that [`pattern`] cannot panic in a program that passed
+//! its tests.
 
 use regex::Regex;
 
-/// Compiles a literal of the source.
+/// Compiles a pattern literal.
 #[expect(clippy::panic, reason = "the test beside it compiles every literal of the crate")]
 pub(crate) fn pattern(literal: &str) -> Regex {
     Regex::new(literal).unwrap_or_else(|error| panic!("a pattern of the source does not compile: {error}"))

@@ -44,6 +44,10 @@ impl Wire for Messages {
         &[("anthropic-version", "2023-06-01")]
     }
 
+    fn takes_seed(&self) -> bool {
+        false
+    }
+
     fn body(&self, ask: &Ask<'_>) -> Value {
         let chat = ask.chat;
         let mut messages = messages(chat);
@@ -81,6 +85,9 @@ impl Wire for Messages {
         }
         if let Some(temperature) = ask.temperature() {
             set(&mut body, "temperature", temperature);
+        }
+        if let Some(top_p) = ask.top_p() {
+            set(&mut body, "top_p", top_p);
         }
         body
     }

@@ -34,8 +34,14 @@ pub struct Chat {
     /// The temperature; the model's setting by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub temperature: Option<f32>,
-    /// Time limit, including all retries and waits. It does not affect the reply and is not
-    /// recorded.
+    /// Of the most likely words, those that together are as likely as this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub top_p: Option<f32>,
+    /// The same question with the same seed gets the same answer, as far as the server can do that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seed: Option<i64>,
+    /// Time for everything, with all attempts and all waiting. It does not change the answer and is
+    /// not recorded.
     #[serde(skip)]
     pub timeout: Option<Duration>,
 }

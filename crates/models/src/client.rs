@@ -126,6 +126,10 @@ impl Client {
     }
 
     pub(super) async fn talk(&self, chat: &Chat, listener: Option<&Listener>) -> Result<Answer, ModelError> {
+        if chat.seed.is_some() && !self.wire.takes_seed() {
+            let (host, detail) = (self.peer.host.clone(), "this protocol has no `seed`".to_owned());
+            return Err(ModelError::Refused { host, status: 400, detail });
+        }
         let limit = chat.timeout.unwrap_or(self.options.timeout);
         let provider = self.options.provider.unwrap_or(self.wire.provider());
         traced(provider, &self.peer.model, chat, async {
@@ -202,8 +206,12 @@ impl Client {
 
     /// Sends the request and waits until the server starts to respond with success.
     async fn send(&self, ask: &Ask<'_>) -> Result<Response, Failed> {
+        let mut headers = self.headers.clone();
+        if let Some(context) = http::traceparent() {
+            headers.insert(HeaderName::from_static("traceparent"), context);
+        }
         let post = (self.http.post(self.address(ask.streamed)))
-            .headers(self.headers.clone())
+            .headers(headers)
             .body(self.wire.body(ask).to_string());
         let sent = match self.options.first_byte {
             Some(limit) => timeout(limit, post.send()).await.map_err(|_| Failed::Again(late(limit), None))?,

@@ -50,6 +50,12 @@ impl Wire for GenerateContent {
         if let Some(temperature) = ask.temperature() {
             set(&mut settings, "temperature", temperature);
         }
+        if let Some(top_p) = ask.top_p() {
+            set(&mut settings, "topP", top_p);
+        }
+        if let Some(seed) = ask.chat.seed {
+            set(&mut settings, "seed", seed);
+        }
         if let Some(schema) = &chat.schema {
             // With tools the server accepts no schema, so it goes into the system prompt.
             let format = if chat.tools.is_empty() { ask.form.format } else { Format::Words };

@@ -46,7 +46,7 @@ pub use chat::{
 pub use client::{Client, Options};
 pub use error::ModelError;
 pub use gemini::Gemini;
-pub use http::connection;
+pub use http::{connection, trace_context_from};
 pub use limits::Limits;
 pub use llama::{Launched, Launcher, LlamaOptions, LlamaServer};
 pub use local::Local;

@@ -35,6 +35,12 @@ impl Wire for OllamaChat {
         if let Some(temperature) = ask.temperature() {
             set(&mut options, "temperature", temperature);
         }
+        if let Some(top_p) = ask.top_p() {
+            set(&mut options, "top_p", top_p);
+        }
+        if let Some(seed) = ask.chat.seed {
+            set(&mut options, "seed", seed);
+        }
         if let Some(window) = ask.context_tokens {
             set(&mut options, "num_ctx", window);
         }

@@ -67,6 +67,12 @@ impl Wire for ChatCompletions {
         if let Some(temperature) = ask.temperature() {
             set(&mut body, "temperature", temperature);
         }
+        if let Some(top_p) = ask.top_p() {
+            set(&mut body, "top_p", top_p);
+        }
+        if let Some(seed) = ask.chat.seed {
+            set(&mut body, "seed", seed);
+        }
         body
     }
 

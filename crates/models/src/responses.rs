@@ -29,6 +29,10 @@ impl Wire for ResponsesWire {
         extend(base, "responses");
     }
 
+    fn takes_seed(&self) -> bool {
+        false
+    }
+
     fn body(&self, ask: &Ask<'_>) -> Value {
         let mut input: Vec<Value> = ask.chat.turns.iter().flat_map(items).collect();
         let mut body = json!({ "model": ask.model, "stream": ask.streamed, "store": false, "max_output_tokens": ask.max_tokens });
@@ -57,6 +61,9 @@ impl Wire for ResponsesWire {
         }
         if let Some(temperature) = ask.temperature() {
             set(&mut body, "temperature", temperature);
+        }
+        if let Some(top_p) = ask.top_p() {
+            set(&mut body, "top_p", top_p);
         }
         set(&mut body, "input", input);
         body

@@ -32,6 +32,11 @@ impl Ask<'_> {
     pub(super) fn temperature(&self) -> Option<f64> {
         self.temperature.filter(|_| !self.form.no_temperature)?.to_string().parse().ok()
     }
+
+    /// The share of likely words. Through text, for the same reason.
+    pub(super) fn top_p(&self) -> Option<f64> {
+        self.chat.top_p?.to_string().parse().ok()
+    }
 }
 
 /// Why a part could not be read.
@@ -57,7 +62,11 @@ pub(super) trait Wire: Send + Sync {
     fn headers(&self) -> &'static [(&'static str, &'static str)] {
         &[]
     }
-    /// The request body.
+    /// Whether a question may carry a seed.
+    fn takes_seed(&self) -> bool {
+        true
+    }
+    /// The question.
     fn body(&self, ask: &Ask<'_>) -> Value;
     /// Reads a complete reply.
     fn whole(&self, body: &Value, into: &mut Assembly) -> Result<(), Fault>;

@@ -2,11 +2,11 @@
 //!
 //! In this order:
 //! 1. the definition: `effect` in its metadata (our own tools), `read_only` (a server's
-//! `readOnlyHint`), and `destructive` (a server's `destructiveHint`);
+//!    `readOnlyHint`), and `destructive` (a server's `destructiveHint`);
 //! 2. a text that is executed, such as SQL or a command: its own effect; a text that cannot be
-//! parsed may destroy;
+//!    parsed may destroy;
 //! 3. the tool's name, if the server declares nothing: `delete_task` destroys and `list_tasks`
-//! reads.
+//!    reads.
 //!
 //! Invariant: provenance plays no part here. It matters only for calls that change something
 //! without destroying.

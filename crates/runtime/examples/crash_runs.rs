@@ -6,7 +6,9 @@
 //! HOME STORE 0 [--end-cut-off]` (one question after the other), `crash_runs chat HOME STORE FIRST
 //! [--end-cut-off]` (one note after the other), `crash_runs check_questions HOME STORE`,
 //! `crash_runs settle HOME STORE` (a person says of every call with an unknown outcome that it
-//! failed), `crash_runs check HOME STORE LEDGER`.
+//! failed), `crash_runs check HOME STORE LEDGER`, `crash_runs submit_waits HOME STORE FIRST COUNT`
+//! (runs with a map, a timer, a sub-workflow and a signal, which is sent twice), `crash_runs
+//! check_waits HOME STORE LEDGER`.
 #![allow(
     clippy::expect_used,
     clippy::panic,
@@ -33,7 +35,9 @@ use steward_runtime::ProgressEvent;
 use steward_runtime::ask::{Ask, Planner};
 use steward_runtime::converse::{ChatService, Limits, Outcome, Turn};
 use steward_runtime::crash::CrashPoint;
-use steward_runtime::run::{Decided, LeaseHolder, RunStatus, Runner, Service, ServiceOptions, end_cut_off};
+use steward_runtime::run::{
+    Decided, LeaseHolder, NewSignal, RunStatus, Runner, Service, ServiceOptions, end_cut_off,
+};
 use steward_store::postgres::PostgresStore;
 use steward_store::sqlite::SqliteStore;
 use steward_store::{ConversationFilter, Page, Scope, Store, TaskFilter};
@@ -169,6 +173,69 @@ async fn check(home: &Path, address: &str, ledger: &Path) -> serde_json::Value {
         .await
         .expect("the log verifies");
     json!({ "tasks": all.len(), "by_status": by_status, "effects": lines.len() })
+}
+
+/// Submits runs that wait, and sends each its signal twice under one key.
+async fn submit_waits(home: &Path, address: &str, first: usize, count: usize) {
+    let toolbox = Arc::new(toolbox(home, store(home, address).await).await);
+    let runner =
+        Runner::new(toolbox.clone(), Arc::new(Models::default()), home.to_owned()).expect("a runner");
+    for n in first..first + count {
+        let task = runner.submit(&user(n), "waits", &json!({ "n": n })).await.expect("a task");
+        for _ in 0..2 {
+            let (name, key) = ("go".to_owned(), Some(format!("key-{n}")));
+            let by = Label::new("harness").expect("a name");
+            let new = NewSignal { task, name, data: json!({ "n": n }), key, by };
+            runner.signal(&Scope::System, new).await.expect("a signal");
+        }
+    }
+    toolbox.close().await;
+}
+
+/// Every run has completed with each effect once, has taken its signal once, and its sub-workflow is
+/// one task that names it.
+async fn check_waits(home: &Path, address: &str, ledger: &Path) -> serde_json::Value {
+    let store = store(home, address).await;
+    let (mut open, mut signals, mut parents) = (Vec::new(), 0, 0);
+    let mut done: BTreeMap<String, usize> = BTreeMap::new();
+    for line in std::fs::read_to_string(ledger).unwrap_or_default().lines() {
+        *done.entry(line.split(' ').nth(1).unwrap_or_default().to_owned()).or_default() += 1;
+    }
+    let doubles: Vec<_> = done.iter().filter(|(_, times)| **times > 1).collect();
+    assert!(doubles.is_empty(), "effects that happened twice: {doubles:?}");
+    let all = tasks(&*store).await;
+    for task in &all {
+        if task.status != TaskStatus::Completed {
+            open.push(format!("{} {:?} {:?}", task.id, task.status, task.error));
+            continue;
+        }
+        if task.parent_task_id.is_some() {
+            continue;
+        }
+        parents += 1;
+        let result: serde_json::Value =
+            serde_json::from_str(task.result.as_deref().unwrap_or_default()).expect("a result");
+        let n = result["n"].as_i64().expect("a number");
+        for place in [0, 1, 2, 3, 9] {
+            assert!(done.contains_key(&format!("{n}.{place}")), "{n}.{place} never happened");
+        }
+        let (_, events) =
+            steward_runtime::run::history(&*store, &Scope::System, task.id).await.expect("events");
+        let taken =
+            events.iter().filter(|event| matches!(event, steward_engine::Event::Signalled { .. })).count();
+        assert_eq!(taken, 1, "task {}: its signal counts once", task.id);
+        signals += taken;
+        let lineage =
+            steward_runtime::run::lineage(&*store, &Scope::System, task.id).await.expect("a lineage");
+        assert_eq!(lineage.children.len(), 1, "task {}: one sub-workflow", task.id);
+        assert!(
+            all.iter().any(|child| child.parent_task_id == Some(task.id) && child.id == lineage.children[0])
+        );
+    }
+    steward_store::audit::verify(&*store, store_options(home).signer.verifier(), None)
+        .await
+        .expect("the log verifies");
+    json!({ "runs": parents, "open": open, "signals": signals, "effects": done.len() })
 }
 
 /// Asks one question after the other, and says which task each of them is. With a sweep it first
@@ -309,6 +376,10 @@ async fn main() {
         CrashPoint::ALL.iter().for_each(|point| println!("{}", point.name()));
         return;
     }
+    if args[0] == "workflow_points" {
+        CrashPoint::OF_WORKFLOWS.iter().for_each(|point| println!("{}", point.name()));
+        return;
+    }
     if args[0] == "question_points" {
         CrashPoint::OF_QUESTIONS.iter().for_each(|point| println!("{}", point.name()));
         return;
@@ -336,6 +407,12 @@ async fn main() {
             }
             toolbox.close().await;
         }
+        "submit_waits" => {
+            let (first, count): (usize, usize) =
+                (args[3].parse().expect("a number"), args[4].parse().expect("a number"));
+            submit_waits(home, address, first, count).await;
+        }
+        "check_waits" => println!("{}", check_waits(home, address, Path::new(&args[3])).await),
         "work" => {
             let until_empty = args.iter().any(|arg| arg == "--until-empty");
             work(home, address, &args[3], args[4].parse().expect("seconds"), until_empty).await;

@@ -14,6 +14,7 @@
 //!   loopback only.
 //! - Every call that was started is waited for, called off or dropped: none outlives the server.
 
+pub mod acp;
 pub mod http;
 pub mod identity;
 pub mod mcp;

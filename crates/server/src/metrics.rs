@@ -1,4 +1,5 @@
-//! Metrics over HTTP: what Prometheus scrapes at `/metrics`. Numbers and names of tools and models,
+//! Metrics and health of a worker over HTTP: what Prometheus scrapes at `/metrics`, and whether the
+//! process lives at `/health`. Numbers and names of tools and models,
 //! nothing that was said.
 
 use axum::Router;
@@ -12,10 +13,14 @@ use tokio_util::sync::CancellationToken;
 
 /// Serves them until it is told to stop.
 pub async fn serve(listener: TcpListener, metrics: Metrics, stop: CancellationToken) -> std::io::Result<()> {
-    let pages = Router::new().route("/metrics", get(page)).with_state(metrics);
+    let pages = Router::new().route("/metrics", get(page)).route("/health", get(health)).with_state(metrics);
     axum::serve(listener, pages).with_graceful_shutdown(stop.cancelled_owned()).await
 }
 
 async fn page(State(metrics): State<Metrics>) -> impl IntoResponse {
     ([(CONTENT_TYPE, Metrics::CONTENT_TYPE)], metrics.render())
+}
+
+async fn health() -> impl IntoResponse {
+    axum::Json(serde_json::json!({ "status": "ok", "version": env!("CARGO_PKG_VERSION") }))
 }

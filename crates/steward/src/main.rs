@@ -60,6 +60,7 @@ fn observed(metrics: bool, work: impl FnOnce(Option<Metrics>) -> Result<(), Fail
     let options = steward_telemetry::Options { metrics, ..steward_telemetry::Options::from_env()? };
     let within = options.flush_within;
     let telemetry = steward_telemetry::start(&options)?;
+    steward_models::trace_context_from(steward_telemetry::traceparent);
     let ended = work(telemetry.metrics());
     let delivered = telemetry.shutdown(within);
     if delivered.failed + delivered.dropped > 0 {

@@ -235,8 +235,8 @@ pub struct GateDecision {
     pub call: Option<CallId>,
 }
 
-/// The kinds of decision.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+/// How a gate was decided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// The call that was shown may be made, once.

@@ -1,7 +1,7 @@
 //! The interface of every store.
 
 use crate::audit::RawPayload;
-use crate::change::{Commit, Committed};
+use crate::change::{Commit, Committed, GateDecision};
 use crate::error::Result;
 use crate::query::{
     ConversationFilter, EntitySearch, ExecutionFilter, Head, InvocationFilter, LogEntry, Nearest, Page,
@@ -18,7 +18,7 @@ use steward_domain::{
     AgentExecution, AnalysisRequest, Artifact, ChainId, Checkpoint, Conversation, ConversationEntity,
     ConversationId, DomainName, ExecutionId, Label, Message, ModelUsage, Plan, Recipe, RecipeId,
     RetentionPolicy, SavedItem, SavedKind, ScheduleId, ScheduleTick, SemanticVersion, Sha256Hex,
-    SubAgentSession, Task, TaskId, Timestamp, ToolDefinition, ToolInvocation, ToolName, Valid,
+    SubAgentSession, Task, TaskId, Timestamp, ToolDefinition, ToolInvocation, ToolName, UserId, Valid,
 };
 use steward_journal::ChainTip;
 use steward_journal::clock::Clock;
@@ -145,6 +145,9 @@ pub trait Store: Send + Sync {
     async fn ticks(&self, scope: &Scope, schedule: ScheduleId, page: Page) -> Result<Vec<ScheduleTick>>;
     /// Ticks that are not settled, of all users; longest due first.
     async fn open_ticks(&self, limit: u32) -> Result<Vec<ScheduleTick>>;
+
+    /// Decisions over gates, newest first, each with the owner of its task.
+    async fn decisions(&self, scope: &Scope, page: Page) -> Result<Vec<(UserId, GateDecision)>>;
 
     /// The end of a chain.
     async fn chain(&self, scope: &Scope, chain: ChainId) -> Result<Option<ChainTip>>;

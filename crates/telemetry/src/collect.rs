@@ -15,6 +15,7 @@ use crate::log::Log;
 use crate::metrics::Metrics;
 use crate::otlp::Queue;
 use crate::span::{Ids, OURS, Span};
+use crate::trace_context::remote_parent;
 
 /// Collects spans for their consumers.
 #[derive(Debug)]
@@ -61,7 +62,7 @@ where
         let shown = self.queue.is_some() || self.log.is_some();
         let place = shown.then(|| {
             let above = span.scope().skip(1).find_map(|above| above.extensions().get::<Span>()?.place);
-            self.ids.place(above)
+            self.ids.place(above.or_else(|| remote_parent(attributes)))
         });
         let mut ours = Span::begin(about.name(), place);
         attributes.record(&mut ours);

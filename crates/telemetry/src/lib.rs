@@ -19,6 +19,7 @@ mod metrics;
 mod options;
 mod otlp;
 mod span;
+mod trace_context;
 
 use std::time::Duration;
 
@@ -30,6 +31,7 @@ pub use error::{Error, Result};
 pub use metrics::Metrics;
 pub use options::{Endpoint, Headers, LogFilter, LogFormat, Options};
 pub use otlp::Delivered;
+pub use trace_context::traceparent;
 
 /// Running telemetry. Dropping it sends the last spans, within the time limit of the options.
 #[derive(Debug)]

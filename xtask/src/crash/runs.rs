@@ -16,11 +16,11 @@ use steward_journal::random::{Random, SystemRandom};
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// One store, its home, and the ledger of its tools.
-struct Field {
+pub(super) struct Field {
     program: PathBuf,
-    home: PathBuf,
+    pub(super) home: PathBuf,
     store: String,
-    ledger: PathBuf,
+    pub(super) ledger: PathBuf,
     submitted: usize,
     resumed: Vec<Duration>,
 }
@@ -34,8 +34,8 @@ pub(super) struct Report {
 }
 
 /// A worker that runs.
-struct Worker {
-    child: Child,
+pub(super) struct Worker {
+    pub(super) child: Child,
     lines: mpsc::Receiver<String>,
     reader: Option<std::thread::JoinHandle<()>>,
 }
@@ -64,7 +64,7 @@ pub(super) fn program(ready: Option<&Path>) -> Result<PathBuf> {
 }
 
 impl Field {
-    fn new(program: &Path, home: &Path, store: String) -> Result<Self> {
+    pub(super) fn new(program: &Path, home: &Path, store: String) -> Result<Self> {
         std::fs::create_dir_all(home.join("config"))?;
         std::fs::create_dir_all(home.join("workflows"))?;
         let ledger = home.join("ledger.txt");
@@ -109,7 +109,7 @@ impl Field {
     }
 
     /// Runs one of the program's chores to its end.
-    fn run(&self, chore: &[&str], rest: &[&str]) -> Result<String> {
+    pub(super) fn run(&self, chore: &[&str], rest: &[&str]) -> Result<String> {
         let done = command(&self.program)
             .args(chore)
             .arg(&self.home)
@@ -123,7 +123,13 @@ impl Field {
         Ok(String::from_utf8_lossy(&done.stdout).trim().to_owned())
     }
 
-    fn worker(&self, name: &str, lease: &str, crash_at: Option<&str>, until_empty: bool) -> Result<Worker> {
+    pub(super) fn worker(
+        &self,
+        name: &str,
+        lease: &str,
+        crash_at: Option<&str>,
+        until_empty: bool,
+    ) -> Result<Worker> {
         let mut line = command(&self.program);
         line.arg("work").arg(&self.home).arg(&self.store).args([name, lease]);
         if until_empty {

@@ -1,10 +1,10 @@
-//! Numbers on an axis: round ticks and short labels.
+//! Number axes: round ticks and short labels.
 //!
-//! Invariant: a scale is never empty and never infinite, whatever numbers it is made from.
+//! Invariant: a scale is never empty and never infinite, for any input.
 
 use crate::frame::{Unit, group};
 
-/// A number that can be drawn: nothing so large or so small that its arithmetic overflows.
+/// The number if it can be drawn: its magnitude must not overflow the arithmetic.
 pub(crate) fn sane(value: f64) -> Option<f64> {
     if !value.is_finite() {
         None
@@ -15,7 +15,7 @@ pub(crate) fn sane(value: f64) -> Option<f64> {
     }
 }
 
-/// A stretch of numbers with round ticks.
+/// A range of numbers with round ticks.
 #[derive(Debug, Clone)]
 pub(crate) struct Scale {
     pub low: f64,
@@ -37,7 +37,7 @@ impl Scale {
         }
         if high - low <= (high.abs().max(low.abs())) * 1e-9 {
             let pad = if high == 0.0 { 1.0 } else { high.abs() * 0.1 };
-            // Numbers that are all the same still need a stretch to stand in.
+            // Numbers that are all equal still need a range.
             (low, high) = if zero && low == 0.0 { (0.0, high + pad) } else { (low - pad, high + pad) };
         }
         let mut step = round_step((high - low) / count.max(1) as f64);
@@ -50,7 +50,7 @@ impl Scale {
         Self { low: first * step, high: last.max(first + 1.0) * step, step, ticks }
     }
 
-    /// A scale without the room at the ends: for an axis where data may touch the edge.
+    /// A scale without padding, for an axis whose data may touch the edge.
     pub(crate) fn tight(low: f64, high: f64, count: usize, whole: bool) -> Self {
         let mut scale = Self::cover(low, high, count, false, whole);
         if high > low {
@@ -61,13 +61,13 @@ impl Scale {
         scale
     }
 
-    /// Where a number lies, 0 to 1.
+    /// The position of a number, 0 to 1.
     pub(crate) fn share(&self, value: f64) -> f64 {
         let share = (value - self.low) / (self.high - self.low);
         if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.0 }
     }
 
-    /// What the ticks say, all with the same suffix and as many places as the step needs.
+    /// The labels of the ticks, with a common suffix and as many decimals as the step needs.
     pub(crate) fn labels(&self, unit: Unit) -> Vec<String> {
         let largest = self.ticks.iter().fold(0.0_f64, |most, tick| most.max(tick.abs()));
         let factor = if unit == Unit::Share { 100.0 } else { 1.0 };
@@ -105,7 +105,7 @@ pub(crate) fn round_step(raw: f64) -> f64 {
     nice * power
 }
 
-/// How many places a step needs so that neighbours differ.
+/// The number of decimals that distinguish neighbouring ticks.
 fn places(step: f64) -> usize {
     (0..7)
         .find(|p| {
@@ -115,8 +115,7 @@ fn places(step: f64) -> usize {
         .unwrap_or(6) as usize
 }
 
-/// What a large number is divided by, and the letter for it. `!` says that only powers of ten can
-/// write it.
+/// The divisor of a large number and its suffix. `!` means that scientific notation is needed.
 fn suffix(largest: f64) -> (f64, &'static str) {
     match largest {
         n if n >= 1e16 => (1.0, "!"),
@@ -133,7 +132,7 @@ fn scientific(number: f64) -> String {
     text.replace(".0e", "e")
 }
 
-/// Puts the unit on a number that is already text.
+/// Adds the unit to a formatted number.
 fn with_unit(number: &str, suffix: &str, unit: Unit) -> String {
     match (unit, number.strip_prefix('-')) {
         (Unit::Currency(sign), Some(rest)) => format!("-{sign}{rest}{suffix}"),
@@ -143,7 +142,7 @@ fn with_unit(number: &str, suffix: &str, unit: Unit) -> String {
     }
 }
 
-/// A value as a short label next to its mark: three leading digits and a suffix.
+/// A value as a short label next to its mark: three significant digits and a suffix.
 pub(crate) fn short(value: f64, unit: Unit) -> String {
     let factor = if unit == Unit::Share { 100.0 } else { 1.0 };
     let number = value * factor;
@@ -163,7 +162,7 @@ pub(crate) fn short(value: f64, unit: Unit) -> String {
         n if n >= 0.01 => 3,
         _ => 6,
     };
-    // Shares read best with one place at most.
+    // Percentages have at most one decimal.
     let places = if factor > 1.0 || unit == Unit::Percent { places.min(1) } else { places };
     with_unit(&group(scaled, places, false), suffix, unit)
 }

@@ -1,4 +1,4 @@
-//! Bars: single, side by side or stacked; upright over time and short names, lying for long names.
+//! Bars: single, grouped or stacked; vertical for time and short names, horizontal for long names.
 //!
 //! Invariant: every bar starts at zero.
 
@@ -14,10 +14,10 @@ use crate::frame::Frame;
 
 const MOST_BARS: usize = 20;
 const MOST_SERIES: usize = 8;
-/// More moments than this are no longer bars but a shape.
+/// More points in time than this are drawn as a line.
 const MOST_MOMENTS: usize = 320;
 
-/// One bar: its slot, its series, from where to where, and where it lies across its slot (0 to 1).
+/// One bar: its slot, its series, its start and end, and its position across the slot (0 to 1).
 struct Bar {
     slot: usize,
     series: usize,
@@ -27,7 +27,7 @@ struct Bar {
     value: f64,
 }
 
-/// The bars of a chart, cut to what can be read, in the order in which they stand.
+/// The bars of a chart, reduced to a readable number, in display order.
 pub(super) fn prepare(spec: &Spec, frame: &Frame) -> Result<Plot, ChartError> {
     let mut plot = data::plot(spec, frame)?;
     plot.limit_series(MOST_SERIES, spec.series.as_deref().unwrap_or("series"));
@@ -41,8 +41,8 @@ pub(super) fn prepare(spec: &Spec, frame: &Frame) -> Result<Plot, ChartError> {
     Ok(plot)
 }
 
-/// Bars stand at even distances, so a month without a row needs its empty place; where most places
-/// would be empty, the chart says that they are left out.
+/// Bars are evenly spaced, so a month without a row needs an empty place. If most places would be
+/// empty, they are omitted and the chart says so.
 fn show_gaps(plot: &mut Plot) {
     let AxisKind::Time(grain) = plot.along else { return };
     let given: Vec<f64> = plot.slots.iter().map(|slot| slot.at).collect();
@@ -65,7 +65,7 @@ fn show_gaps(plot: &mut Plot) {
     }
 }
 
-/// Leaves the bar of all others out when it would make the rest too small to compare, and says so.
+/// Omits the bar of all others if it would make the rest too small to compare, and says so.
 fn drop_giant(plot: &mut Plot) {
     let Some(other) = plot.slots.iter().position(|slot| slot.other) else { return };
     let largest = (0..other).map(|slot| plot.weight(slot)).fold(0.0, f64::max);
@@ -98,7 +98,7 @@ pub(super) fn bars(spec: &Spec, frame: &Frame) -> Result<String, ChartError> {
     })
 }
 
-/// Largest first, unless the names have an order of their own or the rows are already in one.
+/// Largest first, unless the names have a natural order or the rows are already sorted.
 fn order(plot: &mut Plot, spec: &Spec) {
     let own = plot.slots.iter().any(|slot| !slot.other && super::data::ordinal(&slot.label));
     let sums: Vec<f64> =
@@ -116,12 +116,12 @@ fn order(plot: &mut Plot, spec: &Spec) {
     plot.reorder(&order);
 }
 
-/// Are the bars on top of each other? Averages never are, whatever was asked for.
+/// Whether bars are stacked. Averages never are, whatever was requested.
 fn stacked(spec: &Spec, plot: &Plot) -> bool {
     spec.kind == ChartKind::StackedBar && plot.series.len() > 1 && plot.stacks()
 }
 
-/// Where every bar goes.
+/// The layout of all bars.
 fn lay(plot: &Plot, stacked: bool) -> Vec<Bar> {
     let mut out = Vec::new();
     let count = plot.series.len().max(1) as f64;
@@ -159,15 +159,14 @@ fn tip(plot: &Plot, bar: &Bar) -> String {
     format!("{slot}, {series}: {}", short(bar.value, plot.unit))
 }
 
-/// The number that is written at a bar; only when all of them fit.
+/// The value labels of the bars; only if all of them fit.
 fn labels(plot: &Plot, bars: &[Bar], room: f64) -> Option<Vec<String>> {
     let texts: Vec<String> = bars.iter().map(|bar| short(bar.value, plot.unit)).collect();
     let fits = texts.iter().all(|text| width(text, 11.0) + 4.0 <= room);
     (fits && bars.len() <= 40).then_some(texts)
 }
 
-/// What the bars on top of each other add up to, when nothing is below zero: the slot, the sum and
-/// its text.
+/// The totals of stacked bars, if no value is negative: the slot, the sum and its text.
 fn totals(spec: &Spec, plot: &Plot, low: f64, room: f64) -> Vec<(usize, f64, String)> {
     if !stacked(spec, plot) || low < 0.0 || !plot.additive {
         return Vec::new();
@@ -179,9 +178,9 @@ fn totals(spec: &Spec, plot: &Plot, low: f64, room: f64) -> Vec<(usize, f64, Str
     if fits { sums } else { Vec::new() }
 }
 
-/// Upright bars.
+/// Vertical bars.
 fn stand(mut page: Page, spec: &Spec, plot: &Plot, bars: &[Bar], low: f64, high: f64) -> String {
-    // Numbers under bars below zero need room above the labels of the axis.
+    // Labels under negative bars need space above the axis labels.
     let low = if low < 0.0 { low - 0.06 * (high - low) } else { low };
     let (scale, ticks) = vertical(low, high, true, plot.whole, plot.unit);
     page.axis_name(&measure_name(spec));
@@ -193,7 +192,7 @@ fn stand(mut page: Page, spec: &Spec, plot: &Plot, bars: &[Bar], low: f64, high:
     };
     page.side(&area, &scale, &ticks);
     let slot_width = area.width() / plot.slots.len().max(1) as f64;
-    // A few bars are no wall: they stay slim, in the middle of their slots.
+    // A few bars stay narrow, in the middle of their slots.
     let slim = (120.0 / slot_width).min(1.0);
     let x = |slot: usize, side: f64| area.left + (slot as f64 + 0.5 + (side - 0.5) * slim) * slot_width;
     let y = |value: f64| area.bottom - scale.share(value) * area.height();
@@ -222,7 +221,7 @@ fn stand(mut page: Page, spec: &Spec, plot: &Plot, bars: &[Bar], low: f64, high:
     page.finish(HEIGHT)
 }
 
-/// Lying bars, with the names at the left and the page as tall as it needs to be.
+/// Horizontal bars, with the names on the left; the page is as tall as needed.
 fn lie(mut page: Page, spec: &Spec, plot: &Plot, bars: &[Bar], low: f64, high: f64) -> String {
     let stacked = stacked(spec, plot);
     let per_slot =

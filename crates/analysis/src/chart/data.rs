@@ -1,7 +1,7 @@
-//! From a table to series over slots: what bars, lines, pies and heat maps have in common.
+//! Converts a table to series over slots, shared by bars, lines, pies and heat maps.
 //!
-//! Invariant: each series has one place for each slot. Everything that was changed on the way
-//! (added up, cut, left out) is in `notes`, which end up in the subtitle.
+//! Invariant: each series has one value for each slot. Every change on the way (summed, truncated,
+//! omitted) is in `notes`, which are shown in the subtitle.
 
 use super::axis::sane;
 use super::svg::clean;
@@ -10,7 +10,7 @@ use crate::calendar::{DAYS, MONTHS};
 use crate::frame::{Field, Frame, Kind, Unit, Value, group, show};
 use std::collections::HashMap;
 
-/// What the slots are.
+/// The kind of the slots.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum AxisKind {
     Words,
@@ -18,16 +18,16 @@ pub(super) enum AxisKind {
     Time(time::Grain),
 }
 
-/// One place along the axis.
+/// One position along the axis.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Slot {
     pub label: String,
-    /// Where it lies on a scale of numbers or seconds.
+    /// Its position on a scale of numbers or seconds.
     pub at: f64,
     pub other: bool,
 }
 
-/// One row of numbers over the slots.
+/// One series of numbers over the slots.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Series {
     pub name: String,
@@ -54,12 +54,12 @@ pub(super) struct Plot {
     pub unit: Unit,
     pub whole: bool,
     pub additive: bool,
-    /// How many series were put into one before there was room for each.
+    /// How many series were merged into one to save memory.
     pub merged: usize,
     pub notes: Vec<String>,
 }
 
-/// May the numbers of a column be added up? Shares, averages and the like may not.
+/// Whether the numbers of a column may be summed. Shares, averages and the like may not.
 #[must_use]
 pub fn additive(field: &Field) -> bool {
     const NEVER: [&str; 16] = [
@@ -80,10 +80,10 @@ pub fn additive(field: &Field) -> bool {
         "variance",
         "percentile",
     ];
-    // One of a row cannot be added to that of another, but a sum of them can.
+    // These cannot be summed across rows, but a column that is already a sum of them can.
     const SINGLE: [&str; 5] = ["price", "min", "max", "minimum", "maximum"];
     const SUMS: [&str; 4] = ["sum", "total", "count", "subtotal"];
-    // "margin in % of sales" is a ratio, whatever its unit says.
+    // "margin in % of sales" is a ratio, whatever its unit.
     if matches!(field.unit, Unit::Share | Unit::Percent | Unit::Year) || field.name.contains('%') {
         return false;
     }
@@ -92,7 +92,7 @@ pub fn additive(field: &Field) -> bool {
     !has(&NEVER) && (!has(&SINGLE) || has(&SUMS))
 }
 
-/// Where a column stands, or which ones there are.
+/// The index of a column, or an error that lists the columns.
 pub(super) fn column(frame: &Frame, name: &str) -> Result<usize, ChartError> {
     frame.position(name).ok_or_else(|| ChartError::UnknownColumn {
         column: name.to_owned(),
@@ -104,7 +104,7 @@ pub(super) fn column(frame: &Frame, name: &str) -> Result<usize, ChartError> {
     })
 }
 
-/// The columns of numbers that a chart names, each with at least one number in it.
+/// The numeric columns that a chart names, each with at least one number.
 pub(super) fn measures(spec: &Spec, frame: &Frame) -> Result<Vec<usize>, ChartError> {
     if spec.y.is_empty() {
         return Err(ChartError::NoMeasure);
@@ -120,7 +120,7 @@ pub(super) fn measures(spec: &Spec, frame: &Frame) -> Result<Vec<usize>, ChartEr
         }
         out.push(at);
     }
-    // One axis has one unit: money and counts on it would be misread.
+    // One axis has one unit: money and counts on the same axis would be misread.
     let first = out.first().map(|at| dimension(unit(frame, *at)));
     out.retain(|at| Some(dimension(unit(frame, *at))) == first);
     if frame.rows.is_empty() {
@@ -134,7 +134,7 @@ pub(super) fn measures(spec: &Spec, frame: &Frame) -> Result<Vec<usize>, ChartEr
     Ok(out)
 }
 
-/// What a unit measures: numbers of different dimensions do not share an axis.
+/// The dimension of a unit: numbers of different dimensions do not share an axis.
 fn dimension(unit: Unit) -> (u8, Option<char>) {
     match unit {
         Unit::Plain | Unit::Year => (0, None),
@@ -144,7 +144,7 @@ fn dimension(unit: Unit) -> (u8, Option<char>) {
     }
 }
 
-/// The unit of a column; whole numbers that are called a year are years.
+/// The unit of a column; whole numbers in a column named year are years.
 pub(super) fn unit(frame: &Frame, at: usize) -> Unit {
     let Some(field) = frame.fields.get(at) else { return Unit::Plain };
     let year = field.unit == Unit::Plain
@@ -154,12 +154,12 @@ pub(super) fn unit(frame: &Frame, at: usize) -> Unit {
     if year { Unit::Year } else { field.unit }
 }
 
-/// Does the column hold only whole numbers?
+/// Whether the column holds only whole numbers.
 pub(super) fn whole(frame: &Frame, at: usize) -> bool {
     frame.column(at).all(|v| !matches!(v, Value::Float(_)))
 }
 
-/// What a column is along an axis.
+/// The kind of axis for a column.
 pub(super) fn along(frame: &Frame, at: usize) -> AxisKind {
     let filled = || frame.column(at).filter(|v| !v.is_null());
     if filled().next().is_some() && filled().all(|v| time::moment(v).is_some()) {
@@ -170,7 +170,7 @@ pub(super) fn along(frame: &Frame, at: usize) -> AxisKind {
     if numbers { AxisKind::Number(unit(frame, at)) } else { AxisKind::Words }
 }
 
-/// A cell as a category.
+/// A cell as a category label.
 pub(super) fn word(value: &Value, unit: Unit) -> String {
     match value {
         value if value.is_null() => "(none)".to_owned(),
@@ -183,7 +183,7 @@ pub(super) fn word(value: &Value, unit: Unit) -> String {
     }
 }
 
-/// Where each row goes along the axis.
+/// The position of each row along the axis.
 struct Places {
     slots: Vec<Slot>,
     known: HashMap<String, usize>,
@@ -275,7 +275,7 @@ pub(super) fn plot(spec: &Spec, frame: &Frame) -> Result<Plot, ChartError> {
     Ok(plot)
 }
 
-/// A number of rows in words.
+/// A number of rows as text.
 pub(super) fn rows(count: usize) -> String {
     format!("{} {}", group(count as f64, 0, false), if count == 1 { "row" } else { "rows" })
 }
@@ -291,8 +291,8 @@ fn series_name(frame: &Frame, row: usize, y: usize, split: Option<usize>, many: 
 
 type Cells = HashMap<(usize, usize), (f64, usize)>;
 
-/// A table of every series over every slot must fit into memory: when it would not, all but the
-/// largest series become one, which comes last. Gives back how many those are.
+/// A table of every series over every slot must fit into memory. If it would not, all but the
+/// largest series are merged into one, which comes last. Returns how many were merged.
 fn merge(names: &mut Vec<String>, slots: usize, cells: &mut Cells) -> usize {
     const MOST_CELLS: usize = 1_000_000;
     let keep = (MOST_CELLS / slots.max(1)).max(40);
@@ -349,7 +349,7 @@ impl Plot {
         }
     }
 
-    /// The name of the axis along; with the year when the labels of single days leave it out.
+    /// The name of the x axis; with the year if the labels of days omit it.
     pub(super) fn foot(&self, spec: &Spec) -> String {
         let name = super::draw::heading(spec.x_title.as_ref(), &spec.x);
         let seconds: Vec<f64> = self.slots.iter().map(|slot| slot.at).collect();
@@ -363,12 +363,12 @@ impl Plot {
         }
     }
 
-    /// How much there is at a slot, whatever its sign.
+    /// The sum of absolute values at a slot.
     pub(super) fn weight(&self, slot: usize) -> f64 {
         self.series.iter().filter_map(|s| s.value(slot)).map(f64::abs).sum()
     }
 
-    /// Keeps the largest categories; what is left becomes one, if its numbers may be added.
+    /// Keeps the largest categories; the others are merged into one if their numbers may be summed.
     pub(super) fn limit_slots(&mut self, most: usize, what: &str) {
         let count = self.slots.len();
         if count <= most || most < 2 {
@@ -393,7 +393,7 @@ impl Plot {
         }
     }
 
-    /// Keeps the largest series; what is left becomes one, if its numbers may be added.
+    /// Keeps the largest series; the others are merged into one if their numbers may be summed.
     pub(super) fn limit_series(&mut self, most: usize, what: &str) {
         let count = self.series.iter().filter(|series| !series.other).count() + self.merged;
         if count <= most || most < 2 {
@@ -402,7 +402,7 @@ impl Plot {
         let keep = if self.additive { most - 1 } else { most };
         let mut order: Vec<usize> = (0..self.series.len()).collect();
         let weights: Vec<f64> = self.series.iter().map(Series::weight).collect();
-        // What was put into one before is no series of its own, however large.
+        // A series that was merged before is not ranked, however large.
         let other = |index: &usize| self.series.get(*index).is_some_and(|series| series.other);
         let weight =
             |index: &usize| if other(index) { -1.0 } else { weights.get(*index).copied().unwrap_or(0.0) };
@@ -426,7 +426,7 @@ impl Plot {
         ));
     }
 
-    /// May the series stand on top of each other? Parts of a whole may, averages may not.
+    /// Whether the series may be stacked. Parts of a whole may, averages may not.
     pub(super) fn stacks(&self) -> bool {
         self.additive || matches!(self.unit, Unit::Share | Unit::Percent)
     }
@@ -448,8 +448,7 @@ pub(super) fn range(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
     })
 }
 
-/// Does a name have an order of its own: it starts with a number, or it is a month or a day of the
-/// week?
+/// Whether a name has a natural order: it starts with a number, or is a month or a weekday.
 pub(super) fn ordinal(label: &str) -> bool {
     let lower = label.to_lowercase();
     let counted =
@@ -461,7 +460,7 @@ pub(super) fn ordinal(label: &str) -> bool {
         || lower.trim_start_matches(['<', '>', '=', ' ', '€', '$']).starts_with(|c: char| c.is_ascii_digit())
 }
 
-/// The plural of a column's name, for plain English words; anything else is left as it is.
+/// The plural of a column's name, for plain English words; anything else is unchanged.
 #[must_use]
 pub fn plural(name: &str) -> String {
     let name = name.replace('_', " ");

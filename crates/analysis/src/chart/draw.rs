@@ -1,32 +1,32 @@
-//! What every chart on paper has: the head with title and legend, the axes and the grid.
+//! Elements of every drawn chart: the header with title and legend, the axes and the grid.
 //!
-//! Invariant: labels never overlap. They are thinned, turned or cut until they fit.
+//! Invariant: labels never overlap. They are thinned, rotated or truncated until they fit.
 
 use super::axis::Scale;
 use super::svg::{AXIS, Area, Canvas, GRID, INK, OTHER, SOFT, Type, colour, fit, width, wrap};
 use super::{Spec, data::Series};
 use crate::frame::Unit;
 
-/// How wide all charts are.
+/// The width of all charts.
 pub(super) const WIDTH: f64 = 880.0;
-/// How tall they usually are.
+/// The default height.
 pub(super) const HEIGHT: f64 = 480.0;
-/// The white at the left and right.
+/// The left and right margin.
 pub(super) const MARGIN: f64 = 28.0;
 /// The size of axis labels.
 pub(super) const SMALL: f64 = 12.0;
 
-/// A page with its head drawn.
+/// A page with its header drawn.
 pub(super) struct Page {
     pub canvas: Canvas,
-    /// Where the drawing may start.
+    /// The y position below the header.
     pub top: f64,
     title: String,
     description: String,
 }
 
 impl Page {
-    /// Draws title and subtitle; the notes join the subtitle.
+    /// Draws title and subtitle; the notes are part of the subtitle.
     pub(super) fn new(spec: &Spec, notes: &[String]) -> Self {
         let mut canvas = Canvas::default();
         let mut y = 20.0;
@@ -46,7 +46,7 @@ impl Page {
         Self { canvas, top: y + 12.0, title: spec.title.clone(), description }
     }
 
-    /// A row of names with their colours under the head; as many rows as they need.
+    /// The legend below the header, in as many rows as needed.
     pub(super) fn legend(&mut self, series: &[Series]) {
         let (mut x, mut y) = (MARGIN, self.top + 8.0);
         for (index, item) in series.iter().enumerate() {
@@ -62,7 +62,7 @@ impl Page {
         self.top = y + 20.0;
     }
 
-    /// The name of the vertical axis, upright above it, where it is read first.
+    /// The name of the y axis, horizontally above it.
     pub(super) fn axis_name(&mut self, name: &str) {
         if !name.trim().is_empty() {
             let name = fit(name, SMALL, WIDTH - 2.0 * MARGIN);
@@ -71,7 +71,7 @@ impl Page {
         }
     }
 
-    /// The name of the horizontal axis below it.
+    /// The name of the x axis, below it.
     pub(super) fn foot(&mut self, area: &Area, y: f64, name: &str) {
         let name = fit(name, SMALL, area.width().max(120.0));
         self.canvas.text((area.left + area.right) / 2.0, y, &name, Type::new(SMALL, SOFT).middle());
@@ -87,7 +87,7 @@ impl Page {
         }
     }
 
-    /// Labels at places along the bottom, as many as fit. Gives back where the next text may stand.
+    /// Labels along the bottom, as many as fit. Returns the y position below them.
     pub(super) fn bottom(&mut self, area: &Area, places: &[(f64, String)]) -> f64 {
         let mut free = f64::NEG_INFINITY;
         let style = Type::new(SMALL, SOFT).middle();
@@ -109,12 +109,12 @@ impl Page {
     }
 }
 
-/// The colour of a series: grey for what has no name of its own.
+/// The colour of a series: grey for the merged rest.
 pub(super) fn series_colour(series: &Series, index: usize) -> &'static str {
     if series.other { OTHER } else { colour(index) }
 }
 
-/// The first letter large.
+/// Capitalises the first letter.
 pub(crate) fn capital(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
@@ -128,7 +128,7 @@ pub(super) fn heading(given: Option<&String>, column: &str) -> String {
     })
 }
 
-/// What the axis of the numbers is called: its title, or the only column on it.
+/// The name of the value axis: its title, or its only column.
 pub(super) fn measure_name(spec: &Spec) -> String {
     match (&spec.y_title, spec.y.as_slice()) {
         (Some(title), _) => title.clone(),
@@ -137,7 +137,7 @@ pub(super) fn measure_name(spec: &Spec) -> String {
     }
 }
 
-/// How much room the labels of a vertical axis need.
+/// The width of the labels of a vertical axis.
 pub(super) fn gutter(labels: &[String]) -> f64 {
     labels.iter().map(|label| width(label, SMALL)).fold(0.0, f64::max) + 10.0
 }

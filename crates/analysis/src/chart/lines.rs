@@ -1,7 +1,7 @@
 //! Lines, areas and dots over a continuous axis.
 //!
-//! Invariant: a missing value is a gap, never a zero, and a line that does not start at zero says
-//! so.
+//! Invariant: a missing value is a gap, never a zero, and a note says when an axis does not start
+//! at zero.
 
 use super::axis::{Scale, sane, short};
 use super::data::{self, AxisKind, Plot, Series};
@@ -15,7 +15,7 @@ use crate::frame::{Frame, Unit, group};
 const MOST_SERIES: usize = 8;
 const MOST_DOTS: usize = 4000;
 
-/// The series of a line chart, cut to what can be told apart.
+/// The series of a line chart, reduced to what can be distinguished.
 pub(super) fn prepare(spec: &Spec, frame: &Frame) -> Result<Plot, ChartError> {
     let mut plot = data::plot(spec, frame)?;
     plot.limit_series(MOST_SERIES, spec.series.as_deref().unwrap_or("series"));
@@ -64,7 +64,7 @@ fn tallest(plot: &Plot) -> f64 {
     (0..plot.slots.len()).map(|slot| plot.weight(slot)).fold(0.0, f64::max)
 }
 
-/// What the labels at the ends of the lines need.
+/// The width of the labels at the ends of the lines.
 fn right_room(plot: &Plot, named: bool) -> f64 {
     if named {
         plot.series.iter().map(|s| width(&fit(&s.name, SMALL, 150.0), SMALL)).fold(0.0, f64::max) + 18.0
@@ -79,7 +79,7 @@ fn last(series: Option<&Series>) -> Option<(usize, f64)> {
     series.values.iter().enumerate().rev().find_map(|(slot, v)| v.map(|v| (slot, v)))
 }
 
-/// Where a slot lies along the axis, 0 to 1.
+/// The position of a slot along the axis, 0 to 1.
 fn share(plot: &Plot, slot: usize) -> f64 {
     let count = plot.slots.len();
     if plot.along == AxisKind::Words {
@@ -98,7 +98,7 @@ fn ticks_along(page: &mut Page, area: &Area, plot: &Plot) -> f64 {
     let places: Vec<(f64, String)> = if by_slot {
         let fitted =
             |label: &str| fit(label, SMALL, (area.width() / plot.slots.len().max(1) as f64).max(64.0));
-        // Measuring thousands of names that cannot all be shown would only take time.
+        // Measuring thousands of names that cannot all be shown would be slow.
         let every = plot.slots.len().div_ceil(400).max(1);
         plot.slots
             .iter()
@@ -146,8 +146,8 @@ fn pieces(area: &Area, plot: &Plot, scale: &Scale, values: &[Option<f64>]) -> Ve
     out.into_iter().map(lighter).collect()
 }
 
-/// At most a highest and a lowest point for each half pixel: the picture is the same and the file
-/// stays small.
+/// At most a maximum and a minimum for each half pixel: the picture is the same and the file stays
+/// small.
 fn lighter(points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
     if points.len() < 3000 {
         return points;
@@ -202,7 +202,7 @@ fn strokes(page: &mut Page, area: &Area, plot: &Plot, scale: &Scale, filled: boo
     }
 }
 
-/// Names, or the last value of a single line, at the ends; pushed apart so that they do not touch.
+/// Names, or the last value of a single line, at the ends; moved apart so that they do not overlap.
 fn end_labels(page: &mut Page, area: &Area, plot: &Plot, scale: &Scale, named: bool) {
     let mut labels: Vec<(f64, f64, usize, String)> = Vec::new();
     for (index, series) in plot.series.iter().enumerate() {
@@ -239,7 +239,7 @@ fn end_labels(page: &mut Page, area: &Area, plot: &Plot, scale: &Scale, named: b
     }
 }
 
-/// Layers on top of each other; a missing value is a layer without height.
+/// Stacked layers; a missing value is a layer of zero height.
 fn stack(page: &mut Page, area: &Area, plot: &Plot, scale: &Scale) {
     let mut below = vec![0.0; plot.slots.len()];
     for (index, series) in plot.series.iter().enumerate() {
@@ -251,7 +251,7 @@ fn stack(page: &mut Page, area: &Area, plot: &Plot, scale: &Scale) {
         let mut outline: Vec<(f64, f64)> = above.iter().enumerate().map(point).collect();
         let mut back: Vec<(f64, f64)> = below.iter().enumerate().map(point).collect();
         if let ([first], [base]) = (outline.as_slice(), back.as_slice()) {
-            // One slot has no width of its own, so it is drawn as a bar.
+            // A single slot has no width, so it is drawn as a bar.
             let (a, b) = ((first.0 - 20.0, first.1), (base.0 + 20.0, base.1));
             page.canvas.rect(a, b, series_colour(series, index), &series.name);
         } else {
@@ -331,7 +331,7 @@ pub(super) fn scatter(spec: &Spec, frame: &Frame) -> Result<String, ChartError> 
     Ok(page.finish(HEIGHT))
 }
 
-/// Cuts series and dots to what can be seen, and says so.
+/// Reduces series and dots to a visible number, and says so.
 fn thin_out(dots: &mut Vec<Dot>, series: &mut Vec<Series>, missing: usize) -> Vec<String> {
     let mut notes = Vec::new();
     if missing > 0 {
@@ -354,7 +354,7 @@ fn thin_out(dots: &mut Vec<Dot>, series: &mut Vec<Series>, missing: usize) -> Ve
     notes
 }
 
-/// The horizontal axis of a scatter chart: with ticks, grid and name. Gives back its ends.
+/// The x axis of a scatter chart, with ticks, grid and name. Returns its range.
 fn across(
     page: &mut Page,
     area: &Area,

@@ -14,7 +14,7 @@ const MOST_COLUMNS: usize = 48;
 const MOST_ROWS: usize = 24;
 const MOST_PARTS: usize = 7;
 
-/// The colour of a number: blue for above, orange for below zero, paler towards the middle.
+/// The colour of a number: blue for positive, orange for negative, paler towards the middle.
 fn shade(value: f64, low: f64, high: f64) -> ((f64, f64, f64), bool) {
     const PALE: (f64, f64, f64) = (238.0, 244.0, 249.0);
     const BLUE: (f64, f64, f64) = (4.0, 64.0, 112.0);
@@ -34,7 +34,7 @@ fn hex((red, green, blue): (f64, f64, f64)) -> String {
     format!("#{:02x}{:02x}{:02x}", red as u8, green as u8, blue as u8)
 }
 
-/// The cells of a heat map, cut to what can be read.
+/// The cells of a heat map, reduced to a readable number.
 pub(super) fn prepare(spec: &Spec, frame: &Frame) -> Result<Plot, ChartError> {
     let mut plot = data::plot(spec, frame)?;
     plot.limit_series(MOST_ROWS, spec.series.as_deref().unwrap_or("series"));
@@ -95,8 +95,8 @@ fn cells(page: &mut Page, area: &Area, plot: &Plot, (wide, tall): (f64, f64), (l
     }
 }
 
-/// The names below the columns: level when they fit, else turned. Gives back how tall the page
-/// becomes.
+/// The names below the columns: horizontal if they fit, otherwise rotated. Returns the height of
+/// the page.
 fn columns(page: &mut Page, area: &Area, plot: &Plot, wide: f64, spec: &Spec) -> f64 {
     let labels: Vec<&str> = plot.slots.iter().map(|s| s.label.as_str()).collect();
     let widest = labels.iter().map(|label| width(label, SMALL)).fold(0.0, f64::max);
@@ -140,11 +140,11 @@ fn key(page: &mut Page, plot: &Plot, spec: &Spec, low: f64, high: f64) {
     page.top += 24.0;
 }
 
-/// The parts of a pie, largest first, and what there is in all.
+/// The parts of a pie, largest first, and the total.
 pub(super) fn parts(spec: &Spec, frame: &Frame) -> Result<(Plot, f64), ChartError> {
     let mut plot = data::plot(spec, frame)?;
     plot.series.truncate(1);
-    // Shares of a whole add up to it, even though shares may not be added elsewhere.
+    // Shares of a whole may be summed here, although shares may not be summed elsewhere.
     plot.additive = plot.additive || matches!(plot.unit, Unit::Share | Unit::Percent);
     let values = || plot.series.iter().flat_map(|s| s.values.iter().flatten().copied());
     let column = || spec.y.first().cloned().unwrap_or_default();
@@ -162,7 +162,7 @@ pub(super) fn parts(spec: &Spec, frame: &Frame) -> Result<(Plot, f64), ChartErro
     Ok((plot, total))
 }
 
-/// A ring with its parts listed next to it, so that no label can hit another.
+/// A ring with its parts listed beside it, so that labels cannot overlap.
 pub(super) fn pie(spec: &Spec, frame: &Frame) -> Result<String, ChartError> {
     let (plot, total) = parts(spec, frame)?;
     let mut page = Page::new(spec, &plot.notes);
@@ -208,7 +208,7 @@ pub(super) fn pie(spec: &Spec, frame: &Frame) -> Result<String, ChartError> {
     Ok(page.finish((centre.1 + outer + 28.0).min(HEIGHT + 40.0)))
 }
 
-/// A number as exact as its neighbours in the list: no fractions next to thousands.
+/// A number with the same precision as its neighbours: no fractions next to thousands.
 fn round(value: f64, largest: f64) -> Value {
     let value = if largest >= 1000.0 { value.round() } else { value };
     if value.fract() == 0.0 && value.abs() < 1e15 { Value::Int(value as i64) } else { Value::Float(value) }
@@ -218,9 +218,9 @@ fn percent(share: f64) -> String {
     if share > 0.0 && share < 0.001 { "<0.1 %".to_owned() } else { format!("{:.1} %", share * 100.0) }
 }
 
-/// A piece of a ring between two shares of the circle, from the top, clockwise.
+/// A ring segment between two fractions of the circle, clockwise from the top.
 fn ring(centre: (f64, f64), outer: f64, inner: f64, from: f64, to: f64) -> String {
-    // A full circle has no ends to draw between.
+    // A full circle has no end points to draw between.
     let to = to.min(from + 0.9999);
     let point = |radius: f64, share: f64| {
         let angle = (share - 0.25) * std::f64::consts::TAU;

@@ -1,7 +1,7 @@
-//! Charts of a result table: SVG, PNG and Vega-Lite, and one for the terminal.
+//! Charts of a result table: SVG, PNG and Vega-Lite, and text for the terminal.
 //!
-//! Invariant: a chart never panics and never lies quietly. What is left out, added up or cut is
-//! said in the subtitle, and what cannot be drawn is an error with a reason.
+//! Invariant: a chart never panics and never misleads silently. Omitted, summed or truncated data
+//! is stated in the subtitle, and a chart that cannot be drawn is an error with a reason.
 
 mod axis;
 mod bars;
@@ -32,29 +32,28 @@ pub(crate) use time::{
 
 pub use steward_query::chart::ChartKind;
 
-/// What to draw.
+/// The specification of a chart.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spec {
     /// The kind of chart.
     pub kind: ChartKind,
-    /// What stands above it.
+    /// The title.
     pub title: String,
-    /// A second, smaller line.
+    /// The subtitle.
     #[serde(default)]
     pub subtitle: Option<String>,
-    /// The column along the axis (categories, time or numbers); for a histogram the measured
-    /// column.
+    /// The x column (categories, time or numbers); for a histogram the measured column.
     pub x: String,
-    /// The columns with the numbers.
+    /// The numeric columns.
     #[serde(default)]
     pub y: Vec<String>,
-    /// Long format: one series for each value of this column. Down the side in a heat map.
+    /// Long format: one series for each value of this column. The rows of a heat map.
     #[serde(default)]
     pub series: Option<String>,
-    /// What the axis of `x` is called; the column's name when it is not given.
+    /// The name of the x axis; the column's name by default.
     #[serde(default)]
     pub x_title: Option<String>,
-    /// What the axis of `y` is called; the column's name when it is not given.
+    /// The name of the y axis; the column's name by default.
     #[serde(default)]
     pub y_title: Option<String>,
 }
@@ -62,7 +61,7 @@ pub struct Spec {
 /// A finished chart.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Drawn {
-    /// A document of its own, which can also stand inside a page.
+    /// A standalone document, which can also be embedded in a page.
     pub svg: String,
     /// The same picture at twice the resolution.
     pub png: Vec<u8>,
@@ -70,36 +69,36 @@ pub struct Drawn {
     pub vega_lite: serde_json::Value,
 }
 
-/// Why there is no chart.
+/// Why a chart cannot be drawn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ChartError {
     /// The table has no such column.
     UnknownColumn {
-        /// What was asked for.
+        /// The requested column.
         column: String,
-        /// What there is.
+        /// The existing columns.
         known: String,
     },
-    /// The column holds no numbers (nor dates, where those would do).
+    /// The column holds no numbers (or dates, where those are accepted).
     NotANumber {
         /// The column.
         column: String,
     },
     /// No column of numbers was named.
     NoMeasure,
-    /// There is not a single value to draw.
+    /// There are no values to draw.
     NothingToDraw {
         /// Why not.
         reason: String,
     },
-    /// A pie has no place for numbers below zero.
+    /// A pie cannot show negative numbers.
     Negative {
         /// The column.
         column: String,
     },
-    /// The picture could not be made from the drawing.
+    /// Rasterising failed.
     Raster {
-        /// What the rasteriser said.
+        /// The message of the rasteriser.
         reason: String,
     },
 }
@@ -128,7 +127,7 @@ impl std::error::Error for ChartError {}
 /// Draws a chart of a table.
 ///
 /// # Errors
-/// When a column is not there or holds nothing that can be drawn.
+/// If a column does not exist or holds nothing that can be drawn.
 pub fn draw(spec: &Spec, frame: &Frame) -> Result<Drawn, ChartError> {
     let svg = drawing(spec, frame)?;
     let png = png(&svg)?;
@@ -136,15 +135,15 @@ pub fn draw(spec: &Spec, frame: &Frame) -> Result<Drawn, ChartError> {
     Ok(Drawn { svg, png, vega_lite })
 }
 
-/// The drawing and its Vega-Lite document, without the picture, which takes longest.
+/// The drawing and its Vega-Lite document, without the PNG, which takes longest.
 ///
 /// # Errors
-/// When a column is not there or holds nothing that can be drawn.
+/// If a column does not exist or holds nothing that can be drawn.
 pub fn draw_vector(spec: &Spec, frame: &Frame) -> Result<(String, serde_json::Value), ChartError> {
     Ok((drawing(spec, frame)?, vega::document(spec, frame)?))
 }
 
-/// A cell as people read it.
+/// A cell formatted for people.
 #[must_use]
 pub fn formatted(frame: &Frame, row: usize, column: usize) -> String {
     NumberFormat::of(frame, column).show(frame.cell(row, column))
@@ -163,8 +162,8 @@ fn drawing(spec: &Spec, frame: &Frame) -> Result<String, ChartError> {
     }
 }
 
-/// Twice the size of the drawing. The only font at hand has no bold face, so bold text gets a thin
-/// outline instead; quotes in text are escaped, so the attribute cannot be found inside text.
+/// Renders at twice the size. The only bundled font has no bold face, so bold text gets a thin
+/// outline instead. Quotes in text are escaped, so the attribute cannot occur inside text.
 fn png(svg: &str) -> Result<Vec<u8>, ChartError> {
     let bold = format!(" stroke=\"{}\" stroke-width=\"0.5\"", svg::INK);
     let svg = svg.replace(" font-weight=\"700\"", &bold);
@@ -172,11 +171,11 @@ fn png(svg: &str) -> Result<Vec<u8>, ChartError> {
         .map_err(|error| ChartError::Raster { reason: error.to_string() })
 }
 
-/// Adds a font for pictures, for scripts that the built-in one does not have. SVG takes its fonts
-/// from the reader.
+/// Adds a font for PNG output, for scripts that the bundled one lacks. SVG uses the fonts of the
+/// viewer.
 ///
 /// # Errors
-/// When the bytes are no font.
+/// If the bytes are not a font.
 pub fn add_font(bytes: &[u8]) -> Result<(), ChartError> {
     charts_rs::add_fonts(&[bytes]).map_err(|error| ChartError::Raster { reason: error.to_string() })
 }

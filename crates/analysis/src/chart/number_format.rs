@@ -1,23 +1,22 @@
-//! The numbers of one column dressed alike, so that a column of a table or the numbers of a
-//! sentence read as one.
+//! One number format for a whole column, so that the numbers of a table or a sentence are
+//! consistent.
 //!
-//! Invariant: the number stays the one of the cell; only how many places are shown is decided for
-//! the whole column.
+//! Invariant: the value is that of the cell; only the number of decimals is chosen for the column.
 
 use crate::frame::{Frame, Unit, Value, group, show};
 
-/// How the numbers of a column are written.
+/// The format of the numbers of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct NumberFormat {
     unit: Unit,
-    /// So many places, always; without it every number decides for itself.
+    /// A fixed number of decimals; if absent, each number chooses its own.
     places: Option<usize>,
-    /// Is it right to cut what a number has beyond its places?
+    /// Whether further decimals may be dropped.
     rounds: bool,
 }
 
 impl NumberFormat {
-    /// Looks at a column.
+    /// Chooses the format for a column.
     pub(crate) fn of(frame: &Frame, column: usize) -> Self {
         let unit = frame.fields.get(column).map_or(Unit::Plain, |field| field.unit);
         let floats = frame.column(column).any(|value| matches!(value, Value::Float(_)));
@@ -28,7 +27,8 @@ impl NumberFormat {
         let large = most >= 100_000.0 && least >= 1000.0;
         let places = match unit {
             _ if !floats => None,
-            // Cents say nothing next to hundreds of thousands, unless there are small amounts too.
+            // Cents are irrelevant next to hundreds of thousands, unless there are small amounts
+            // too.
             Unit::Currency(_) | Unit::Plain if large => Some(0),
             Unit::Currency(_) if least >= 1.0 => Some(2),
             Unit::Plain if needed <= 2 && least >= 1.0 => Some(needed),
@@ -37,9 +37,9 @@ impl NumberFormat {
         Self { unit, places, rounds: large || matches!(unit, Unit::Currency(_)) }
     }
 
-    /// A cell of the column, or a number that was computed from it.
+    /// Formats a cell of the column, or a number that was computed from it.
     pub(crate) fn show(self, value: &Value) -> String {
-        // Dozens of digits are not read by anyone; whole numbers may be keys and keep theirs.
+        // Dozens of digits are unreadable; whole numbers may be keys and keep theirs.
         if let Value::Float(number) = value
             && number.is_finite()
             && number.abs() >= 1e18
@@ -48,8 +48,7 @@ impl NumberFormat {
         }
         let Some(places) = self.places else { return show(value, self.unit) };
         let Value::Float(number) = value else { return show(value, self.unit) };
-        // A number that was computed (a mean, a small change) may need more places than the cells
-        // do.
+        // A computed number (a mean, a small change) may need more decimals than the cells.
         let finer = fraction(*number) > places && !self.rounds;
         if !number.is_finite() || finer || (places == 0 && number.abs() < 100.0) {
             return show(value, self.unit);
@@ -63,7 +62,7 @@ impl NumberFormat {
     }
 }
 
-/// How many places a number needs, up to three.
+/// How many decimals a number needs, up to three.
 fn fraction(number: f64) -> usize {
     (0..3)
         .find(|places| {

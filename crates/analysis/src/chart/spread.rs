@@ -1,4 +1,4 @@
-//! How values are spread: histograms and box plots.
+//! Distributions: histograms and box plots.
 //!
 //! Invariant: every row with a number is counted exactly once.
 
@@ -25,7 +25,7 @@ impl Bins {
     fn count(edges: Vec<f64>, values: &[f64]) -> Self {
         let mut counts = vec![0; edges.len().saturating_sub(1)];
         let last = counts.len().saturating_sub(1);
-        // What lies on an edge up to rounding belongs above it.
+        // A value on an edge, up to rounding, belongs to the bin above.
         let slack =
             edges.windows(2).find_map(|pair| Some((pair.last()? - pair.first()?) * 1e-9)).unwrap_or(0.0);
         for value in values {
@@ -37,7 +37,7 @@ impl Bins {
         Self { edges, counts }
     }
 
-    /// Where a bin starts; after the last one, where that ends.
+    /// The lower edge of a bin; after the last one, its upper edge.
     pub(super) fn edge(&self, bin: usize) -> f64 {
         self.edges.get(bin).or(self.edges.last()).copied().unwrap_or(0.0)
     }
@@ -48,7 +48,7 @@ impl Bins {
     }
 }
 
-/// The bins for a column: whole days, weeks or months for moments, round numbers for anything else.
+/// The bins for a column: whole days, weeks or months for times, round numbers otherwise.
 pub(super) fn bins(values: &[f64], whole: bool, along: AxisKind) -> Option<Bins> {
     if matches!(along, AxisKind::Time(_)) {
         let (low, high) = data::range(values.iter().copied())?;
@@ -63,8 +63,8 @@ pub(super) fn bins(values: &[f64], whole: bool, along: AxisKind) -> Option<Bins>
         let start = (low / step).floor() * step;
         return Some(Bins::count(vec![start - step, start, start + step, start + 2.0 * step], values));
     }
-    // The rule of Freedman and Diaconis; that of Sturges keeps a flat spread from ending in a
-    // handful of wide bins.
+    // The Freedman-Diaconis rule; Sturges' rule prevents a handful of wide bins for a flat
+    // distribution.
     let spread = quantile(&sorted, 0.75) - quantile(&sorted, 0.25);
     let count = sorted.len() as f64;
     let wanted = (2.0 * spread / count.cbrt()).min(span / (count.log2() + 1.0));
@@ -77,7 +77,7 @@ pub(super) fn bins(values: &[f64], whole: bool, along: AxisKind) -> Option<Bins>
     Some(Bins::count((0..=bins).map(|bin| (start + bin as f64) * step).collect(), values))
 }
 
-/// A quantile of sorted numbers, linear between neighbours.
+/// A quantile of sorted numbers, with linear interpolation.
 pub(super) fn quantile(sorted: &[f64], share: f64) -> f64 {
     let place = share * sorted.len().saturating_sub(1) as f64;
     let at = |index: f64| sorted.get(index as usize).copied().unwrap_or(0.0);
@@ -160,7 +160,7 @@ fn columns(page: &mut Page, area: &Area, bins: &Bins, scale: &Scale, (along, uni
     page.canvas.line((area.left, area.bottom), (area.right, area.bottom), AXIS, 1.0);
 }
 
-/// An edge of a bin for people.
+/// A bin edge, formatted.
 pub(super) fn edge_text(value: f64, along: AxisKind, unit: Unit) -> String {
     match along {
         AxisKind::Time(grain) if grain < time::Grain::Day => time::label(value, grain, true),
@@ -169,7 +169,7 @@ pub(super) fn edge_text(value: f64, along: AxisKind, unit: Unit) -> String {
     }
 }
 
-/// Five numbers and what lies outside of them.
+/// The five-number summary and the outliers.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Summary {
     pub whiskers: (f64, f64),
@@ -178,8 +178,7 @@ pub(super) struct Summary {
     pub outliers: Vec<f64>,
 }
 
-/// Quartiles, and whiskers to the last value within one and a half times the distance of the
-/// quartiles.
+/// Quartiles, and whiskers to the last value within 1.5 times the interquartile range.
 pub(super) fn summary(values: &[f64]) -> Option<Summary> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);

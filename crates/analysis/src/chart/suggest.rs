@@ -1,16 +1,15 @@
-//! The chart that suits rows which nobody planned a chart for: a statement that was written by
-//! hand.
+//! Chooses a chart for rows without a planned one, such as those of a handwritten statement.
 
 use super::{ChartKind, Spec};
 use crate::findings::Roles;
 use crate::frame::Frame;
 
-/// Bars that can still be told apart.
+/// Maximum number of bars that can be distinguished.
 const MOST_BARS: usize = 40;
-/// Lines that can still be told apart.
+/// Maximum number of lines that can be distinguished.
 const MOST_SERIES: usize = 8;
 
-/// A chart for these rows: lines over time, bars over names. Nothing when a table says it better.
+/// A chart for these rows: lines over time, bars over names. None if a table is better.
 #[must_use]
 pub fn suggest(frame: &Frame, title: &str) -> Option<Spec> {
     let roles = Roles::guess(frame);
@@ -36,7 +35,7 @@ pub fn suggest(frame: &Frame, title: &str) -> Option<Spec> {
         }
         (None, Some(category)) => {
             let names = distinct(frame, &category);
-            // A name that comes twice has a second column that tells its rows apart.
+            // If a name occurs twice, another column distinguishes its rows.
             (names == frame.rows.len() && names <= MOST_BARS).then(|| spec(ChartKind::Bar, category, None))
         }
         (None, None) => None,

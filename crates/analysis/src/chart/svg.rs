@@ -1,11 +1,11 @@
-//! A small SVG writer: shapes and measured text on a canvas.
+//! A small SVG writer: shapes and measured text.
 //!
-//! Invariant: whatever text comes in, the document stays well formed. All text is cleaned and
-//! escaped here and only here, and every number that is written is finite.
+//! Invariant: the document is well formed for any text. All text is cleaned and escaped here and
+//! only here, and every number that is written is finite.
 
 use std::fmt::Write as _;
 
-/// The fonts that are asked for: the one that the rasteriser ships, then what a browser has.
+/// The font families: the one that the rasteriser bundles, then those of browsers.
 pub(super) const FONTS: &str = "Roboto, 'Segoe UI', 'Helvetica Neue', Arial, sans-serif";
 /// Titles and values.
 pub(super) const INK: &str = "#1f2933";
@@ -13,12 +13,11 @@ pub(super) const INK: &str = "#1f2933";
 pub(super) const SOFT: &str = "#5b6774";
 /// Grid lines.
 pub(super) const GRID: &str = "#e4e8ec";
-/// The base line of an axis.
+/// The baseline of an axis.
 pub(super) const AXIS: &str = "#9aa5b1";
-/// What stands for everything that is not shown by name.
+/// The merged rest.
 pub(super) const OTHER: &str = "#a8b0b9";
-/// Colours that people with any usual colour vision can tell apart (after Okabe and Ito, without
-/// the pale yellow).
+/// A palette for all common kinds of colour vision (after Okabe and Ito, without the pale yellow).
 const PALETTE: [&str; 8] =
     ["#0072b2", "#d55e00", "#009e73", "#e69f00", "#56b4e9", "#cc79a7", "#7a5195", "#4d4d4d"];
 
@@ -27,7 +26,7 @@ pub(super) fn colour(index: usize) -> &'static str {
     PALETTE.get(index % PALETTE.len()).copied().unwrap_or(INK)
 }
 
-/// Where the given point of a text lies in it.
+/// The anchor of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Anchor {
     Start,
@@ -35,7 +34,7 @@ pub(super) enum Anchor {
     End,
 }
 
-/// How text is set.
+/// The style of a text.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Type {
     pub size: f64,
@@ -46,7 +45,7 @@ pub(super) struct Type {
 }
 
 impl Type {
-    /// Upright, regular, starting at the point.
+    /// Regular weight, anchored at the start.
     pub(super) fn new(size: f64, colour: &'static str) -> Self {
         Self { size, colour, bold: false, anchor: Anchor::Start, turn: 0.0 }
     }
@@ -87,7 +86,7 @@ impl Area {
     }
 }
 
-/// What has been drawn so far.
+/// The elements drawn so far.
 #[derive(Debug, Default)]
 pub(super) struct Canvas {
     body: String,
@@ -137,7 +136,7 @@ impl Canvas {
         );
     }
 
-    /// A filled rectangle between two corners, in any order, with a tip for the mouse.
+    /// A filled rectangle between two corners, in any order, with a tooltip.
     pub(super) fn rect(&mut self, a: (f64, f64), b: (f64, f64), fill: &str, tip: &str) {
         let (x, y) = (num(a.0.min(b.0)), num(a.1.min(b.1)));
         let (w, h) = (num((a.0 - b.0).abs()), num((a.1 - b.1).abs()));
@@ -200,7 +199,7 @@ pub(super) fn path(points: &[(f64, f64)]) -> String {
     data
 }
 
-/// A coordinate: two places at most, and never something that is not a number.
+/// A coordinate: at most two decimals, and never NaN.
 pub(super) fn num(value: f64) -> String {
     if !value.is_finite() {
         return "0".to_owned();
@@ -210,8 +209,7 @@ pub(super) fn num(value: f64) -> String {
     if text == "-0" { "0".to_owned() } else { text.to_owned() }
 }
 
-/// Text on one line: no control characters, and none that turn the direction of the rest of the
-/// line.
+/// Text on one line, without control characters and characters that change the text direction.
 pub(crate) fn clean(text: &str) -> String {
     let plain: String = text
         .chars()
@@ -238,14 +236,14 @@ pub(super) fn escape(text: &str) -> String {
     out
 }
 
-/// How wide a text is at a size.
+/// The width of a text at a font size.
 pub(super) fn width(text: &str, size: f64) -> f64 {
     let text = clean(text);
     charts_rs::measure_text_width_family("Roboto", size as f32, &text)
         .map_or_else(|_| text.chars().count() as f64 * size * 0.56, |area| f64::from(area.right - area.left))
 }
 
-/// The text, cut with an ellipsis so that it fits.
+/// The text, truncated with an ellipsis so that it fits.
 pub(super) fn fit(text: &str, size: f64, room: f64) -> String {
     let text = clean(text);
     if width(&text, size) <= room {
@@ -266,7 +264,7 @@ pub(super) fn fit(text: &str, size: f64, room: f64) -> String {
     format!("{}…", part.trim_end())
 }
 
-/// The text in at most `lines` lines; the last one is cut when there is more.
+/// The text in at most `lines` lines; the last one is truncated if there is more.
 pub(super) fn wrap(text: &str, size: f64, room: f64, lines: usize) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
     let mut current = String::new();

@@ -1,7 +1,7 @@
-//! Charts of characters for a terminal: lying bars for categories, a braille shape for a series
-//! over time.
+//! Text charts for a terminal: horizontal bars for categories, a braille plot for a series over
+//! time.
 //!
-//! Invariant: no line is wider than asked for, and text from data can never send a control code.
+//! Invariant: no line is wider than requested, and text from data can never contain a control code.
 
 use super::axis::{Scale, sane, short};
 use super::data::{AxisKind, Plot, Series};
@@ -14,7 +14,7 @@ use std::fmt::Write as _;
 const ROWS: usize = 8;
 const COLOURS: [u8; 8] = [32, 166, 36, 178, 75, 175, 97, 244];
 
-/// A chart for a terminal that is `width` characters wide, if the kind has a form there.
+/// A chart for a terminal that is `width` characters wide, if the kind is supported.
 #[must_use]
 pub fn terminal(spec: &Spec, frame: &Frame, width: usize, colour: bool) -> Option<String> {
     let width = width.clamp(30, 200);
@@ -57,7 +57,7 @@ fn histogram(spec: &Spec, frame: &Frame) -> Option<Plot> {
     let timed = matches!(along, AxisKind::Time(_));
     let bins = spread::bins(&values, data::whole(frame, at) && !timed, along)?;
     let unit = data::unit(frame, at);
-    // A terminal has few lines, so neighbours share one.
+    // A terminal has few lines, so neighbouring bins are merged.
     let every = bins.counts.len().div_ceil(16).max(1);
     let say = |bin: usize| spread::edge_text(bins.edge(bin), along, unit);
     let counts: Vec<f64> = bins.counts.chunks(every).map(|part| part.iter().sum::<usize>() as f64).collect();
@@ -81,7 +81,7 @@ fn histogram(spec: &Spec, frame: &Frame) -> Option<Plot> {
     })
 }
 
-/// How many columns a text takes on a terminal.
+/// The width of a text in terminal columns.
 fn columns(text: &str) -> usize {
     text.chars().map(cell).sum()
 }
@@ -104,7 +104,7 @@ fn cell(letter: char) -> usize {
     }
 }
 
-/// Cut with an ellipsis to at most so many columns.
+/// Truncates with an ellipsis to this many columns.
 fn cut(text: &str, room: usize) -> String {
     let text = clean(text);
     if columns(&text) <= room {
@@ -142,7 +142,7 @@ impl TerminalStyle {
         self.paint(text, &format!("38;5;{code}"))
     }
 
-    /// Lying bars, one line each; with several series a heading for each slot.
+    /// Horizontal bars, one line each; with several series a heading for each slot.
     fn bars(&self, plot: &Plot, shares: bool) -> Option<String> {
         let (low, high) = plot.range()?;
         let (low, high) = (low.min(0.0), high.max(0.0));
@@ -180,7 +180,7 @@ impl TerminalStyle {
         Some(out)
     }
 
-    /// One series as a braille shape with labels; several as a small line of blocks each.
+    /// One series as a braille plot with labels; several as a sparkline each.
     fn shape(&self, plot: &Plot) -> Option<String> {
         let [series] = plot.series.as_slice() else { return self.sparks(plot) };
         let (low, high) = plot.range()?;
@@ -312,7 +312,7 @@ fn dots(plot: &Plot, series: &Series, scale: &Scale, wide: usize, tall: usize) -
     dots
 }
 
-/// The braille letter for two by four dots.
+/// The braille character for two by four dots.
 fn braille(dots: &[bool], column: usize, row: usize, wide: usize) -> char {
     const BITS: [(usize, usize, u32); 8] =
         [(0, 0, 1), (0, 1, 2), (0, 2, 4), (1, 0, 8), (1, 1, 16), (1, 2, 32), (0, 3, 64), (1, 3, 128)];

@@ -1,5 +1,5 @@
-//! Tests over all kinds: every kind draws realistic data, nothing panics on nasty data, and what is
-//! cut is said.
+//! Tests of all kinds: every kind draws realistic data, none panics on malformed data, and
+//! reductions are stated.
 
 use super::*;
 use crate::frame::{Field, Kind, Unit, Value};
@@ -117,7 +117,7 @@ fn nasty_tables_never_panic() {
     }
 }
 
-/// A small generator, so that every run tries the same tables.
+/// A small deterministic generator, so that every run tests the same tables.
 struct Dice(u64);
 
 impl Dice {
@@ -175,7 +175,7 @@ fn random_tables_never_panic() {
             unit: units[dice.roll(5) as usize],
         };
         let fields = names.iter().map(|name| field(name, &mut dice)).collect();
-        // A column of one kind of value in half of the tables, anything in the others.
+        // Half of the tables have one kind of value per column, the others any.
         let (count, seeds) = (dice.roll(40), [dice.0, dice.0 / 3, dice.0 / 5, dice.0 / 7]);
         let tame = dice.roll(2) == 0;
         let mut cell = |column: usize, row: u64| {

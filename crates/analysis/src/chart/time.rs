@@ -1,11 +1,11 @@
-//! Moments on an axis: how fine a column of dates is, how its labels read, and where its ticks go.
+//! Time axes: the granularity of a date column, its labels, and its ticks.
 //!
-//! Invariant: moments are seconds since 1970 without a zone, and ticks lie on calendar boundaries.
+//! Invariant: times are seconds since 1970 without a zone, and ticks lie on calendar boundaries.
 
 use crate::frame::Value;
 use chrono::{DateTime, Datelike, NaiveDate, NaiveDateTime, NaiveTime, Timelike};
 
-/// How fine a set of moments is.
+/// The granularity of a set of times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Grain {
     Minute,
@@ -16,7 +16,7 @@ pub(crate) enum Grain {
     Year,
 }
 
-/// The moment in a cell: a date, a timestamp, or text like `2021-03`, `2021-Q1` or `2021-03-05`.
+/// The time in a cell: a date, a timestamp, or text like `2021-03`, `2021-Q1` or `2021-03-05`.
 pub(crate) fn moment(value: &Value) -> Option<NaiveDateTime> {
     match value {
         Value::Date(day) => Some(day.and_time(NaiveTime::MIN)),
@@ -52,12 +52,12 @@ pub(crate) fn seconds(moment: NaiveDateTime) -> f64 {
     moment.and_utc().timestamp() as f64
 }
 
-/// The moment at a number of seconds.
+/// The time at a number of seconds.
 pub(crate) fn at(seconds: f64) -> NaiveDateTime {
     DateTime::from_timestamp(seconds as i64, 0).map(|moment| moment.naive_utc()).unwrap_or_default()
 }
 
-/// The coarsest grain that all moments lie on.
+/// The coarsest granularity that fits all times.
 pub(crate) fn grain(seconds: &[f64]) -> Grain {
     let mut grain = Grain::Year;
     for moment in seconds.iter().map(|s| at(*s)) {
@@ -74,11 +74,11 @@ pub(crate) fn grain(seconds: &[f64]) -> Grain {
         };
         grain = grain.min(here);
     }
-    // A single first of January says nothing about how fine the column is.
+    // A single first of January does not tell how fine the column is.
     if seconds.len() < 2 && grain == Grain::Year { Grain::Day } else { grain }
 }
 
-/// A moment for people. The year of a day is left out when all days are of the same year.
+/// A time formatted for people. The year of a day is omitted if all days are in the same year.
 pub(crate) fn label(seconds: f64, grain: Grain, with_year: bool) -> String {
     let moment = at(seconds);
     match grain {
@@ -92,7 +92,7 @@ pub(crate) fn label(seconds: f64, grain: Grain, with_year: bool) -> String {
     }
 }
 
-/// The word for one step of a grain.
+/// The name of one step of a granularity.
 pub(crate) fn label_text(grain: Grain) -> &'static str {
     match grain {
         Grain::Minute => "minute",
@@ -104,15 +104,14 @@ pub(crate) fn label_text(grain: Grain) -> &'static str {
     }
 }
 
-/// Do the moments lie in more than one year?
+/// Whether the times are in more than one year.
 pub(crate) fn many_years(seconds: &[f64]) -> bool {
     let mut years = seconds.iter().map(|s| at(*s).year());
     let first = years.next();
     years.any(|year| Some(year) != first)
 }
 
-/// All places from the first to the last moment at the distance that the moments keep, when there
-/// are not too many.
+/// All places from the first to the last time at their regular distance, if there are not too many.
 pub(crate) fn regular(seconds: &[f64], grain: Grain, most: usize) -> Option<Vec<f64>> {
     let (first, last) = (*seconds.first()?, *seconds.last()?);
     let weekly = seconds.iter().all(|s| (s - first) % 604_800.0 == 0.0);
@@ -176,7 +175,7 @@ const STEPS: [(Step, f64); 24] = [
     (Step::Months(12_000), 3.156e10),
 ];
 
-/// Ticks between two moments, at most `most`, none finer than the grain: where, and what they say.
+/// Ticks between two times, at most `most`, none finer than the granularity: position and label.
 pub(crate) fn ticks(low: f64, high: f64, grain: Grain, most: usize) -> Vec<(f64, String)> {
     let finest = match grain {
         Grain::Minute => 0.0,
@@ -195,8 +194,8 @@ pub(crate) fn ticks(low: f64, high: f64, grain: Grain, most: usize) -> Vec<(f64,
     boundaries(low, high, step).into_iter().map(|s| (s, tick_label(s, step, grain, many))).collect()
 }
 
-/// Edges on the calendar that enclose two moments: hours, days, weeks, months or years, at most
-/// about `most`.
+/// Calendar edges that enclose two times: hours, days, weeks, months or years, at most about
+/// `most`.
 pub(crate) fn edges(low: f64, high: f64, most: usize) -> Vec<f64> {
     let span = (high - low).max(1.0);
     let daily = low % 86_400.0 == 0.0 && high % 86_400.0 == 0.0;
@@ -210,7 +209,7 @@ pub(crate) fn edges(low: f64, high: f64, most: usize) -> Vec<f64> {
     let first = all.partition_point(|edge| *edge <= low).saturating_sub(1);
     let last = all.partition_point(|edge| *edge <= high);
     let edges: Vec<f64> = all.into_iter().skip(first).take(last + 1 - first).collect();
-    // Beyond the calendar there are no boundaries, but there are still two ends.
+    // Outside the calendar range there are no boundaries, only the two ends.
     if edges.len() < 2 { vec![low, high.max(low + 1.0)] } else { edges }
 }
 

@@ -1,7 +1,7 @@
-//! The same chart as a Vega-Lite 5 document with its data inside.
+//! The same chart as a Vega-Lite 5 document with inline data.
 //!
-//! Invariant: fields are always called `x`, `y` and `series`, so no column name can be read as a
-//! path, and the names of people's columns only appear as titles.
+//! Invariant: fields are always named `x`, `y` and `series`, so that no column name can be read as
+//! a path. Column names appear only as titles.
 
 use super::axis::sane;
 use super::data::{self, AxisKind, Plot};
@@ -65,7 +65,7 @@ fn with(mut axis: Json, more: Json) -> Json {
     axis
 }
 
-/// A moment that browsers read as local time, so that no zone can move it to another day.
+/// A time that browsers read as local time, so that no time zone shifts it to another day.
 fn iso(seconds: f64) -> Json {
     time::at(seconds).format("%Y-%m-%dT%H:%M:%S").to_string().into()
 }
@@ -167,7 +167,7 @@ fn histogram(spec: &Spec, frame: &Frame) -> Result<Parts, ChartError> {
     Ok((values, json!({ "type": "bar", "tooltip": true }), encoding, vec![data::rows(numbers.len())]))
 }
 
-/// Charts of single rows: scatter and box.
+/// Charts of individual rows: scatter and box.
 fn raw(spec: &Spec, frame: &Frame) -> Result<Parts, ChartError> {
     let ys = data::measures(spec, frame)?;
     let x = frame.position(&spec.x);

@@ -1,8 +1,8 @@
-//! From the bytes of a database to cells. Nothing here fails: bytes that make no sense become
-//! nothing or text.
+//! Decodes the wire format of a database to cells. Decoding never fails: invalid bytes become null
+//! or text.
 //!
-//! Both databases send binary values for prepared statements. The driver hands the bytes over
-//! unread, so that one odd value never loses a whole result.
+//! Both databases send binary values for prepared statements. The driver hands over the raw bytes,
+//! so that one odd value never loses a whole result.
 
 use chrono::{Duration, NaiveDate, NaiveDateTime, NaiveTime};
 
@@ -11,53 +11,53 @@ use crate::frame::{Field, Kind, Value};
 /// Bytes up to this many are written out.
 pub(super) const SHORT_BYTES: usize = 32;
 
-/// How a column's bytes are read.
+/// The wire format of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wire {
     /// One byte, PostgreSQL.
     Bool,
-    /// Whole number, highest byte first.
+    /// Integer, big-endian.
     IntBig,
-    /// Whole number without sign, highest byte first.
+    /// Unsigned integer, big-endian.
     UnsignedBig,
-    /// Whole number, lowest byte first.
+    /// Integer, little-endian.
     IntLittle,
-    /// Whole number without sign, lowest byte first.
+    /// Unsigned integer, little-endian.
     UnsignedLittle,
-    /// MySQL's `TINYINT(1)`: true or false by custom, but it may hold more.
+    /// MySQL's `TINYINT(1)`: a boolean by convention, but it may hold other numbers.
     TinyBool,
-    /// MySQL's `BIT`, highest byte first: mostly one bit, true or false.
+    /// MySQL's `BIT`, big-endian: mostly one bit, a boolean.
     Bit,
-    /// Floating point, highest byte first.
+    /// Floating point, big-endian.
     FloatBig,
-    /// Floating point, lowest byte first.
+    /// Floating point, little-endian.
     FloatLittle,
     /// PostgreSQL's `NUMERIC`.
     Numeric,
-    /// A number written out.
+    /// A decimal number as text.
     Decimal,
-    /// Words.
+    /// Text.
     Text,
-    /// Words if they can be read, otherwise a description of the bytes.
+    /// Text if it is valid, otherwise a description of the bytes.
     Blob,
-    /// Bytes that never are words.
+    /// Bytes that are never text.
     Opaque,
-    /// PostgreSQL's days.
+    /// PostgreSQL's dates.
     PostgresDate,
-    /// PostgreSQL's moments.
+    /// PostgreSQL's timestamps.
     PostgresTimestamp,
-    /// MySQL's days.
+    /// MySQL's dates.
     MySqlDate,
-    /// MySQL's moments.
+    /// MySQL's timestamps.
     MySqlTimestamp,
     /// MySQL's times of day and durations.
     MySqlTime,
-    /// No value at all.
+    /// No value.
     Nothing,
 }
 
 impl Wire {
-    /// What a column of this holds, before its values are seen.
+    /// The kind of a column, before its values are known.
     pub(super) fn kind(self) -> Kind {
         match self {
             Self::Bool | Self::TinyBool | Self::Bit => Kind::Boolean,
@@ -69,7 +69,7 @@ impl Wire {
         }
     }
 
-    /// The cell.
+    /// Decodes a cell.
     pub(super) fn read(self, bytes: &[u8]) -> Value {
         match self {
             Self::Bool => bytes.first().map_or(Value::Null, |byte| Value::Bool(*byte != 0)),
@@ -94,8 +94,8 @@ impl Wire {
     }
 }
 
-/// Settles the kinds that only the values decide: decimals without a fraction are whole numbers,
-/// and a `TINYINT(1)` with more than 0 and 1 in it is a number.
+/// Corrects kinds that depend on the values: decimals without a fraction are whole numbers, and a
+/// `TINYINT(1)` with values other than 0 and 1 is a number.
 pub(super) fn settle(fields: &mut [Field], wires: &[Wire], rows: &mut [Vec<Value>]) {
     for (column, (field, wire)) in fields.iter_mut().zip(wires).enumerate() {
         let cells =
@@ -126,12 +126,12 @@ pub(super) fn settle(fields: &mut [Field], wires: &[Wire], rows: &mut [Vec<Value
     }
 }
 
-/// About how much memory a cell takes.
+/// The approximate memory size of a cell.
 pub(super) fn weight(value: &Value) -> usize {
     size_of::<Value>() + if let Value::Text(text) = value { text.len() } else { 0 }
 }
 
-/// Highest byte first.
+/// Decodes a big-endian integer.
 fn signed<'a>(bytes: impl Iterator<Item = &'a u8>) -> Value {
     let mut number: Option<i64> = None;
     for byte in bytes.take(8) {
@@ -144,7 +144,7 @@ fn signed<'a>(bytes: impl Iterator<Item = &'a u8>) -> Value {
     number.map_or(Value::Null, Value::Int)
 }
 
-/// Highest byte first.
+/// Decodes a big-endian unsigned integer.
 fn unsigned<'a>(bytes: impl Iterator<Item = &'a u8>) -> Value {
     let number = bytes.take(8).fold(0_u64, |high, byte| (high << 8) | u64::from(*byte));
     i64::try_from(number).map_or(Value::Float(number as f64), Value::Int)
@@ -154,7 +154,8 @@ fn float(bytes: &[u8], four: fn([u8; 4]) -> u32, eight: fn([u8; 8]) -> u64) -> V
     let number = if let Ok(bytes) = <[u8; 8]>::try_from(bytes) {
         f64::from_bits(eight(bytes))
     } else if let Ok(bytes) = <[u8; 4]>::try_from(bytes) {
-        // Through its shortest text, so that 0.1 stays 0.1 and does not become 0.10000000149.
+        // Converted through the shortest text, so that 0.1 stays 0.1 and does not become
+        // 0.10000000149.
         f32::from_bits(four(bytes)).to_string().parse().unwrap_or(f64::NAN)
     } else {
         f64::NAN
@@ -162,7 +163,7 @@ fn float(bytes: &[u8], four: fn([u8; 4]) -> u32, eight: fn([u8; 8]) -> u64) -> V
     if number.is_finite() { Value::Float(number) } else { Value::Null }
 }
 
-/// A written number: whole if it is written without a fraction and fits.
+/// A decimal text: a whole number if it has no fraction and fits.
 fn decimal(written: &str) -> Value {
     let written = written.trim();
     if let Ok(whole) = written.parse::<i64>() {
@@ -171,8 +172,7 @@ fn decimal(written: &str) -> Value {
     written.parse::<f64>().ok().filter(|number| number.is_finite()).map_or(Value::Null, Value::Float)
 }
 
-/// PostgreSQL's `NUMERIC` written out: groups of four digits, the place of the first, sign, digits
-/// after the point.
+/// PostgreSQL's `NUMERIC` as text: groups of four digits, weight of the first, sign, decimals.
 fn numeric(bytes: &[u8]) -> Option<String> {
     let words: Vec<u16> = bytes
         .chunks_exact(2)
@@ -181,7 +181,7 @@ fn numeric(bytes: &[u8]) -> Option<String> {
         .collect();
     let [count, weight, sign, scale, digits @ ..] = words.as_slice() else { return None };
     if !matches!(sign, 0 | 0x4000) || usize::from(*count) != digits.len() {
-        // Not a number, or without end.
+        // NaN or infinity.
         return None;
     }
     let weight = i32::from(i16::from_ne_bytes(weight.to_ne_bytes()));
@@ -213,8 +213,8 @@ fn blob(bytes: &[u8]) -> Value {
     }
 }
 
-/// What is shown in place of bytes that are no words: all of them when they are few, as in keys,
-/// otherwise how many.
+/// A placeholder for bytes that are not text: all of them if they are few, as in keys, otherwise
+/// the length.
 fn described(bytes: &[u8]) -> Value {
     if bytes.len() > SHORT_BYTES {
         return Value::Text(format!("({} bytes)", bytes.len()));
@@ -222,14 +222,14 @@ fn described(bytes: &[u8]) -> Value {
     Value::Text(bytes.iter().fold("0x".to_owned(), |hex, byte| hex + &format!("{byte:02x}")))
 }
 
-/// PostgreSQL counts from here.
+/// The epoch of PostgreSQL.
 fn postgres_epoch() -> Option<NaiveDate> {
     NaiveDate::from_ymd_opt(2000, 1, 1)
 }
 
 fn postgres_date(bytes: &[u8]) -> Option<Value> {
     let days = i32::from_be_bytes(bytes.try_into().ok()?);
-    // The ends of the range stand for minus and plus infinity, and those are no days.
+    // The ends of the range are minus and plus infinity, which are not dates.
     postgres_epoch()?.checked_add_signed(Duration::try_days(i64::from(days))?).map(Value::Date)
 }
 

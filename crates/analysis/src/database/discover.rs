@@ -1,8 +1,8 @@
-//! Looks at every table of a database: a sample of its rows, and, while time lasts, exact ranges
+//! Profiles every table of a database: a sample of its rows, and, while time lasts, exact ranges
 //! and values of large tables.
 //!
-//! A table that cannot be read is left out with a warning and never loses the others. Only a lost
-//! connection ends it all.
+//! A table that cannot be read is skipped with a warning and does not affect the others. Only a
+//! lost connection ends the discovery.
 
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
@@ -15,43 +15,43 @@ use super::{Discovered, Limits, profile};
 use crate::catalogue::{Column, Evidence, Join, Table};
 use crate::frame::{Frame, Kind, Value};
 
-/// Tables looked at.
+/// Maximum number of tables profiled.
 const TABLES: usize = 500;
-/// Rows of a sample.
+/// Maximum rows of a sample.
 const SAMPLE: usize = 20_000;
-/// Memory for a sample: wide tables give fewer rows.
+/// Maximum memory of a sample: wide tables give fewer rows.
 const SAMPLE_BYTES: usize = 64 * 1024 * 1024;
-/// Rows of a random sample below which it says too little.
+/// Minimum rows of a useful random sample.
 const POOR_SAMPLE: usize = 500;
-/// Up to so many rows by estimate, they are counted.
+/// Tables up to this estimated size are counted exactly.
 const COUNTED: u64 = 1_000_000;
-/// Time for the list of tables.
+/// Time limit of listing the tables.
 const LIST_WITHIN: Duration = Duration::from_secs(60);
-/// Time for one sample.
+/// Time limit of one sample.
 const SAMPLE_WITHIN: Duration = Duration::from_secs(10);
-/// Time for all samples together.
+/// Time limit of all samples together.
 const SAMPLES_WITHIN: Duration = Duration::from_secs(180);
-/// Time for one exact look at a large table.
+/// Time limit of one exact query on a large table.
 const EXACT_WITHIN: Duration = Duration::from_secs(5);
-/// Time for all exact looks together.
+/// Time limit of all exact queries together.
 const EXACTS_WITHIN: Duration = Duration::from_secs(60);
-/// Columns beyond this are not asked for their exact range.
+/// Maximum number of columns with an exact range.
 const EXACT_COLUMNS: usize = 200;
 
-/// A table before it is looked at.
+/// A table before profiling.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Listed {
-    /// Where it lives.
+    /// Its schema.
     pub(super) schema: String,
-    /// What it is called there.
+    /// Its name in the schema.
     pub(super) table: String,
-    /// Can it be named without its schema?
+    /// Whether it can be named without its schema.
     pub(super) plain: bool,
-    /// Does it store rows itself, so that a random part can be read?
+    /// Whether it stores rows itself, so that a random part can be read.
     pub(super) stored: bool,
-    /// Rows by the server's statistics.
+    /// Estimated rows, from the server's statistics.
     pub(super) estimate: Option<u64>,
-    /// Columns that may be read, each with its SQL for the sample.
+    /// Readable columns, each with its SQL for the sample.
     pub(super) columns: Vec<(String, String)>,
     /// Columns of the primary key.
     pub(super) key: Vec<String>,
@@ -64,23 +64,23 @@ impl Listed {
     }
 }
 
-/// A foreign key: (schema, table, columns) that refers, and the same referred to.
+/// A foreign key: the referring (schema, table, columns), and the referenced one.
 pub(super) type ForeignKey = ((String, String, Vec<String>), (String, String, Vec<String>));
 
-/// What a database must give so that it can be looked at.
+/// What discovery needs from a database.
 #[async_trait]
 pub(super) trait Reader: Send + Sync {
-    /// Runs a statement of ours, under the same locks as those of others.
+    /// Runs one of our own statements, under the same protections as callers' statements.
     async fn read(&self, sql: &str, limits: Limits) -> Result<(Frame, bool), DatabaseError>;
-    /// The tables, in order of their importance, with columns and keys.
+    /// The tables, most important first, with columns and keys.
     async fn list(&self) -> Result<(Vec<Listed>, Vec<ForeignKey>), DatabaseError>;
     /// A name in quotes.
     fn quote(&self, name: &str) -> String;
-    /// What follows a table's name so that about this share of its rows comes, picked at random.
+    /// The clause after a table's name that selects about this share of its rows at random.
     fn random(&self, share: f64) -> String;
 }
 
-/// Looks at everything.
+/// Profiles all tables.
 pub(super) async fn discover(reader: &dyn Reader) -> Result<Discovered, DatabaseError> {
     let (listed, keys) = reader.list().await?;
     let mut found = Discovered::default();
@@ -121,14 +121,14 @@ pub(super) async fn discover(reader: &dyn Reader) -> Result<Discovered, Database
                 .push(format!("{left} tables were not looked at, time was over: {}…", names.join(", ")));
         }
     }
-    // What is not exact when time is over stays as the sample says.
+    // Whatever is not exact when time is up keeps the values of the sample.
     large.sort_by_key(|(_, listed)| listed.estimate.unwrap_or(u64::MAX));
     let _in_time = tokio::time::timeout(EXACTS_WITHIN, sharpen(reader, &large, &mut found.tables)).await;
     found.joins = joins(&found.tables, &listed, keys);
     Ok(found)
 }
 
-/// A table that cannot be read is left out; a lost connection is an error.
+/// Skips a table that cannot be read; a lost connection is an error.
 fn skip(
     error: DatabaseError,
     listed: Option<&Listed>,
@@ -153,8 +153,7 @@ fn skip(
     Ok(())
 }
 
-/// Leaves out what cannot be used: nothing to read, a name that is taken, more tables than can be
-/// looked at.
+/// Skips unusable tables: without readable columns, with a duplicate name, or beyond the limit.
 fn choose(listed: Vec<Listed>, warnings: &mut Vec<String>) -> Vec<Listed> {
     let mut names = HashSet::new();
     let mut chosen = Vec::new();
@@ -180,7 +179,7 @@ fn choose(listed: Vec<Listed>, warnings: &mut Vec<String>) -> Vec<Listed> {
 
 struct DiscoveredTable {
     table: Table,
-    /// Every row was seen.
+    /// Whether every row was read.
     whole: bool,
     warning: Option<String>,
 }
@@ -194,7 +193,8 @@ async fn look(reader: &dyn Reader, listed: &Listed) -> Result<DiscoveredTable, D
     let select = format!("SELECT {} FROM {from}", items.join(", "));
     let mut sample = None;
     if let Some(estimate) = listed.estimate.filter(|rows| listed.stored && *rows > 3 * SAMPLE as u64) {
-        // A little more than needed, because the estimate may be old and the pick is not exact.
+        // A little more than needed, because the estimate may be outdated and sampling is not
+        // exact.
         let share = SAMPLE as f64 * 1.3 / estimate as f64;
         let picked = reader.read(&format!("{select} {}", reader.random(share)), limits).await;
         sample =
@@ -213,7 +213,7 @@ async fn look(reader: &dyn Reader, listed: &Listed) -> Result<DiscoveredTable, D
     Ok(DiscoveredTable { table: table(listed, columns, rows), whole, warning: None })
 }
 
-/// A table too slow to read: its columns are known, its values are not.
+/// A table that is too slow to read: its columns are known, its values are not.
 async fn only_named(
     reader: &dyn Reader,
     listed: &Listed,
@@ -229,7 +229,7 @@ async fn only_named(
 
 fn table(listed: &Listed, columns: Vec<Column>, rows: Option<u64>) -> Table {
     let name = listed.name();
-    // A key of which a column may not be read tells nothing apart.
+    // A key with an unreadable column is not usable as a key.
     let readable = listed.key.iter().all(|key| columns.iter().any(|column| column.name == *key));
     let primary_key = if readable { listed.key.clone() } else { Vec::new() };
     Table { label: name.clone(), name, source: 0, columns, rows, primary_key }
@@ -239,7 +239,7 @@ fn from(reader: &dyn Reader, listed: &Listed) -> String {
     format!("{}.{}", reader.quote(&listed.schema), reader.quote(&listed.table))
 }
 
-/// Rows: counted where that is quick, otherwise by the statistics.
+/// The number of rows: counted if that is fast, otherwise from the statistics.
 async fn count(reader: &dyn Reader, listed: &Listed, from: &str) -> Option<u64> {
     if listed.estimate.is_some_and(|rows| rows > COUNTED) {
         return listed.estimate;
@@ -257,15 +257,15 @@ fn whole(value: &Value) -> Option<u64> {
     }
 }
 
-/// Exact ranges and values of large tables, small ones of them first.
+/// Exact ranges and values of large tables, smallest first.
 async fn sharpen(reader: &dyn Reader, large: &[(usize, &Listed)], tables: &mut [Table]) {
     for (place, listed) in large {
         let Some(table) = tables.get_mut(*place) else { continue };
         ranges(reader, listed, table).await;
         let rows = table.rows;
         for column in &mut table.columns {
-            // A sample already full of different values is prose or a name of each row: listing
-            // those says nothing.
+            // A sample full of distinct values is free text or a unique name per row: listing the
+            // values is useless.
             if column.kind == Kind::Text
                 && column.distinct > 0
                 && column.distinct <= profile::TEXT_VALUES as u64
@@ -322,7 +322,7 @@ async fn values(reader: &dyn Reader, listed: &Listed, column: &mut Column, rows:
     column.distinct = column.distinct.max(distinct);
 }
 
-/// Foreign keys between tables that can be read.
+/// Foreign keys between readable tables.
 fn joins(tables: &[Table], listed: &[Listed], keys: Vec<ForeignKey>) -> Vec<Join> {
     let names: HashMap<(&str, &str), String> =
         listed.iter().map(|table| ((table.schema.as_str(), table.table.as_str()), table.name())).collect();
@@ -339,15 +339,15 @@ fn joins(tables: &[Table], listed: &[Listed], keys: Vec<ForeignKey>) -> Vec<Join
         .collect()
 }
 
-/// The limits under which the lists of tables and columns are read.
+/// The limits for listing tables and columns.
 pub(super) fn list_limits() -> Limits {
     Limits { rows: 200_000, bytes: SAMPLE_BYTES, timeout: LIST_WITHIN }
 }
 
-/// Rows of a list by the words in some of its columns.
+/// Rows of a list, grouped by the texts in some of its columns.
 pub(super) type Groups = HashMap<Vec<String>, Vec<usize>>;
 
-/// Puts the rows together that have the same words in these columns.
+/// Groups rows with the same texts in these columns.
 pub(super) fn grouped(frame: &Frame, columns: &[usize]) -> Groups {
     let mut groups = Groups::new();
     for row in 0..frame.rows.len() {
@@ -356,13 +356,13 @@ pub(super) fn grouped(frame: &Frame, columns: &[usize]) -> Groups {
     groups
 }
 
-/// The words of a cell.
+/// The text of a cell.
 pub(super) fn text(frame: &Frame, row: usize, column: usize) -> String {
     frame.cell(row, column).plain()
 }
 
 /// Foreign keys from rows (name, schema, table, column, schema, table, column), sorted by name and
-/// place.
+/// position.
 pub(super) fn foreign_keys(frame: &Frame) -> Vec<ForeignKey> {
     let mut keys: Vec<(String, ForeignKey)> = Vec::new();
     for row in 0..frame.rows.len() {

@@ -1,25 +1,24 @@
-//! How talking to a database fails: which of the few situations it is, what the database said, what
-//! to do.
+//! Database errors: the kind of failure, the database's message, and what to do.
 //!
-//! No message holds a password: addresses are shown as `host:port`, and servers do not repeat
-//! passwords in what they say.
+//! No message contains a password: addresses are shown as `host:port`, and servers do not repeat
+//! passwords in their messages.
 
 use steward_domain::{Coded, ErrorClass};
 
-/// What is wrong with a query, as far as somebody who repairs it needs to know.
+/// The category of a query error, as needed to repair the query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Category {
-    /// The sentence is not SQL of this database.
+    /// A syntax error in the dialect of this database.
     Syntax,
     /// A value, a function or an operator does not fit the type it meets.
     Type,
-    /// A column is not there, or it is not clear which one is meant.
+    /// A column does not exist, or is ambiguous.
     MissingColumn,
-    /// A table is not there.
+    /// A table does not exist.
     MissingTable,
-    /// It would take more time or memory than allowed.
+    /// It exceeds the limit of time or memory.
     Resource,
-    /// Anything else; trying the same with other words does not help.
+    /// Anything else; rewriting the query does not help.
     Other,
 }
 
@@ -65,7 +64,7 @@ pub enum DatabaseError {
 }
 
 impl DatabaseError {
-    /// What somebody who repairs the query needs to know.
+    /// The category, for repairing the query.
     #[must_use]
     pub fn category(&self) -> Category {
         match self {
@@ -75,12 +74,12 @@ impl DatabaseError {
         }
     }
 
-    /// A refusal of the query itself.
+    /// An error in the query itself.
     pub(super) fn sql(category: Category, message: impl Into<String>) -> Self {
         Self::Sql { message: message.into(), category }
     }
 
-    /// Can the connection be used again after this?
+    /// Whether the connection can be used again.
     pub(super) fn leaves_connection_usable(&self) -> bool {
         matches!(
             self,
@@ -130,16 +129,16 @@ impl Coded for DatabaseError {
     }
 }
 
-/// When the failure came: the same broken socket means different things.
+/// When the failure occurred: the same broken socket means different things.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Moment {
-    /// While the connection was made.
+    /// While connecting.
     Connecting,
-    /// While a query ran.
+    /// While a query was running.
     Reading,
 }
 
-/// Turns a failure of the driver into ours. `named` maps what the server itself complains about.
+/// Converts a driver error. `named` maps the server's error codes.
 pub(super) fn from_driver(
     error: sqlx::Error,
     host: &str,
@@ -149,15 +148,15 @@ pub(super) fn from_driver(
     let host = host.to_owned();
     match error {
         sqlx::Error::Database(said) => from_server(&*said, host, named(&*said)),
-        // Without TLS, MySQL takes some passwords only under a key of its own, and the driver is
-        // built without that.
+        // Without TLS, MySQL accepts some passwords only RSA-encrypted, which the driver is built
+        // without.
         sqlx::Error::Configuration(detail) if detail.to_string().contains("RSA") => DatabaseError::Tls {
             host,
             detail: "the server takes this user's password only over TLS".to_owned(),
         },
         sqlx::Error::Configuration(detail) => DatabaseError::Address { detail: plainly(&detail.to_string()) },
         sqlx::Error::Tls(detail) => DatabaseError::Tls { host, detail: detail.to_string() },
-        // A failed handshake comes as data that makes no sense.
+        // A failed handshake is reported as invalid data.
         sqlx::Error::Io(detail)
             if moment == Moment::Connecting && detail.kind() == std::io::ErrorKind::InvalidData =>
         {
@@ -178,13 +177,13 @@ pub(super) fn from_driver(
     }
 }
 
-/// What the driver says, without the places in its own source.
+/// The driver's message without locations in its source.
 fn plainly(detail: &str) -> String {
     let detail = detail.trim_start_matches("error with configuration: ");
     detail.split(" (sqlx_").next().unwrap_or(detail).to_owned()
 }
 
-/// What a server's error number stands for.
+/// The meaning of a server's error code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Named {
     /// User or password are wrong.
@@ -195,9 +194,9 @@ pub(super) enum Named {
     Busy,
     /// Stopped because it took too long.
     TimedOut,
-    /// The server ends the connection.
+    /// The server closes the connection.
     Vanished,
-    /// Not allowed to read it.
+    /// Permission denied.
     Permission,
     /// It would have written.
     NotReadOnly,
@@ -210,13 +209,13 @@ fn from_server(
     host: String,
     named: Option<Named>,
 ) -> DatabaseError {
-    // MySQL quotes the statement from where it stopped reading: that may be a rule for rows.
+    // MySQL quotes the statement from where it stopped parsing, which may contain a row-level rule.
     let detail = said.message().split(" near '").next().unwrap_or_default().to_owned();
     match named {
         Some(Named::Password) => DatabaseError::Password { host, detail },
         Some(Named::NoDatabase) => DatabaseError::NoDatabase { host, detail },
         Some(Named::Busy) => DatabaseError::Busy { host, detail },
-        // The caller knows how long it was and fills it in.
+        // The caller fills in the duration.
         Some(Named::TimedOut) => DatabaseError::Timeout { milliseconds: 0 },
         Some(Named::Vanished) => DatabaseError::Vanished { host, detail },
         Some(Named::Permission) => DatabaseError::Permission { detail },

@@ -1,15 +1,15 @@
-//! The first of three locks against writing: a look at the words of a statement before the database
-//! sees it.
+//! The first of three protections against writing: a lexical check of a statement before the
+//! database sees it.
 //!
-//! The other two are the read-only transaction and the prepared statement, which the server itself
-//! keeps. This one refuses what those let through: ending the transaction, `SELECT … INTO OUTFILE`,
-//! comments that a server runs as code. It also takes comments and the last semicolon off, so that
-//! the statement can stand inside another one.
+//! The other two are the read-only transaction and the prepared statement, which the server
+//! enforces. This one refuses what those allow: ending the transaction, `SELECT … INTO OUTFILE`,
+//! comments that a server executes. It also removes comments and the last semicolon, so that the
+//! statement can be embedded in another one.
 
 use super::error::{Category, DatabaseError};
 use crate::query::Dialect;
 
-/// The statement without comments and without its semicolon, if it is one statement that reads.
+/// The statement without comments and semicolon, if it is a single statement that reads.
 pub(super) fn check(sql: &str, dialect: Dialect) -> Result<String, DatabaseError> {
     let scanned =
         Scanner { rest: sql, before: None, mysql: dialect == Dialect::MySql, scanned: Scanned::default() }
@@ -20,20 +20,20 @@ pub(super) fn check(sql: &str, dialect: Dialect) -> Result<String, DatabaseError
     if !matches!(first.as_str(), "SELECT" | "WITH" | "VALUES" | "TABLE") {
         return Err(DatabaseError::NotReadOnly { detail: format!("the statement begins with {first}") });
     }
-    // INTO is a reserved word everywhere, and in a statement that begins as above it always writes:
-    // a table or a file.
+    // INTO is a reserved word everywhere, and in such a statement it always writes: a table or a
+    // file.
     if scanned.words.iter().any(|word| word == "INTO") {
         return Err(DatabaseError::NotReadOnly { detail: "INTO writes a table or a file".to_owned() });
     }
     Ok(scanned.text.trim().to_owned())
 }
 
-/// What was found.
+/// The result of scanning.
 #[derive(Default)]
 struct Scanned {
     /// The statement without comments.
     text: String,
-    /// Bare words in capitals, in order; neither strings nor quoted names.
+    /// Unquoted words in upper case, in order; no strings or quoted names.
     words: Vec<String>,
 }
 
@@ -76,7 +76,7 @@ impl Scanner<'_> {
         Ok(self.scanned)
     }
 
-    /// Takes `count` characters, into the text or away.
+    /// Advances by `count` characters, keeping or dropping them.
     fn advance(&mut self, count: usize, keep: bool) {
         for _ in 0..count {
             let mut characters = self.rest.chars();
@@ -89,8 +89,8 @@ impl Scanner<'_> {
         }
     }
 
-    /// Do backslashes escape in the string that begins here? In MySQL always (the session sees to
-    /// it), in PostgreSQL after E.
+    /// Whether backslashes escape in the string that starts here: in MySQL always (set by the
+    /// session), in PostgreSQL after E.
     fn backslashes(&self) -> bool {
         self.mysql
             || matches!(self.scanned.words.last().map(String::as_str), Some("E") if matches!(self.before, Some('e' | 'E')))
@@ -154,7 +154,8 @@ impl Scanner<'_> {
                 continue;
             }
             self.advance(1, true);
-            // A doubled mark ends one string and begins the next, which comes to the same.
+            // A doubled quote is treated as the end of one string and the start of the next, which
+            // is equivalent.
             if next == mark {
                 return Ok(());
             }
@@ -162,7 +163,7 @@ impl Scanner<'_> {
         Err(unfinished(if mark == '\'' { "string" } else { "quoted name" }))
     }
 
-    /// `$tag$ … $tag$` of PostgreSQL, or a lone dollar sign.
+    /// `$tag$ … $tag$` of PostgreSQL, or a single dollar sign.
     fn dollars(&mut self) -> Result<(), DatabaseError> {
         let after = self.rest.strip_prefix('$').unwrap_or(self.rest);
         let tag = after.split('$').next().unwrap_or_default();
@@ -250,7 +251,7 @@ mod tests {
                 assert!(refused(sql, dialect), "{sql}");
             }
         }
-        // A backslash ends nothing in PostgreSQL, so the string is over and a second statement
+        // A backslash does not escape in PostgreSQL, so the string ends and a second statement
         // follows.
         assert!(refused(r"SELECT '\'; DROP TABLE t; --'", Dialect::Postgres));
         assert!(refused("SELECT /* /* */ 1; */ 2; DROP TABLE t", Dialect::MySql));

@@ -1,12 +1,12 @@
-//! Databases on other machines, read and never written.
+//! Read-only access to remote databases.
 //!
-//! Three locks keep it so, each enough for most attempts: the words of a statement are looked at
-//! (`guard`), it runs as a prepared statement, of which a server takes only one, and it runs inside
-//! a read-only transaction that ends with a rollback. A query has a limit of rows, of bytes and of
-//! time, on this side and on the server's.
+//! Three protections ensure it, each sufficient for most attempts: a lexical check of the statement
+//! (`guard`); a prepared statement, of which a server accepts only one; and a read-only transaction
+//! that ends with a rollback. A query has limits of rows, bytes and time, on this side and on the
+//! server's.
 //!
-//! A statement of somebody else's also meets the second wall (`wall`): the server says what it
-//! would read, and what was not admitted ends it.
+//! A caller's statement also passes a second check (`wall`): the server reports what it would read,
+//! and the statement is refused if anything was not admitted.
 
 pub(crate) mod adbc;
 mod decode;
@@ -32,56 +32,56 @@ use crate::frame::{Field, Frame, Value};
 use crate::query::Dialect;
 use decode::Wire;
 
-/// How long a connection may take.
+/// Time limit of connecting.
 const CONNECT_WITHIN: Duration = Duration::from_secs(10);
-/// What a query may take longer than the server was told, for the way there and back.
+/// Extra time beyond the server's time limit, for the network.
 const GRACE: Duration = Duration::from_secs(3);
-/// How much memory a result may take.
+/// Maximum memory of a result.
 const RESULT_BYTES: usize = 512 * 1024 * 1024;
 /// How many rows beyond the limit are read so that the connection stays usable.
 const OVERHANG: usize = 64;
 
-/// What a database holds.
+/// The contents of a database.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Discovered {
-    /// Its tables and views with their profiles. The caller says which source they belong to.
+    /// Its tables and views with their profiles. The caller sets the source they belong to.
     pub tables: Vec<Table>,
     /// Foreign keys.
     pub joins: Vec<Join>,
-    /// Where each table stands, by its name in the catalogue: schema and table.
+    /// The path of each table, by its catalogue name: schema and table.
     pub paths: BTreeMap<String, Vec<String>>,
-    /// What could not be read, for people.
+    /// What could not be read, as messages for people.
     pub warnings: Vec<String>,
 }
 
 /// The limits of a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bounds {
-    /// At most so many rows.
+    /// Maximum number of rows.
     pub rows: usize,
-    /// At most so long.
+    /// Time limit.
     pub timeout: Duration,
 }
 
-/// A database that is read.
+/// A read-only database.
 #[async_trait]
 pub trait Database: Send + Sync {
-    /// The SQL it speaks.
+    /// The SQL dialect.
     fn dialect(&self) -> Dialect;
-    /// What it holds.
+    /// Its contents.
     async fn discover(&self) -> Result<Discovered, DatabaseError>;
-    /// Runs one statement. The second value says whether rows were left out because of the limit.
-    /// When the future is dropped, the query is stopped, here and on the server.
+    /// Runs one statement. The second value tells whether rows were omitted because of the limit.
+    /// Dropping the future stops the query, here and on the server.
     async fn query(&self, sql: &str, bounds: Bounds) -> Result<(Frame, bool), DatabaseError>;
-    /// The same for a statement that was admitted to these columns: where the server can say what
-    /// it would read, more than that is refused.
+    /// The same for a statement that was admitted to these columns: if the server can report what
+    /// it would read, anything beyond that is refused.
     async fn query_admitted(
         &self,
         sql: &str,
         bounds: Bounds,
         admitted: &Admission,
     ) -> Result<(Frame, bool), DatabaseError>;
-    /// Rows of a table by its path in the catalogue: these columns and no others.
+    /// Rows of a table by its catalogue path: only these columns.
     async fn columns_of(
         &self,
         path: &[String],
@@ -94,11 +94,11 @@ pub trait Database: Send + Sync {
         let from: Vec<String> = path.iter().map(quoted).collect();
         self.query(&format!("SELECT {list} FROM {}", from.join(".")), bounds).await
     }
-    /// What keeps a statement from columns that it was not admitted to when admission is wrong.
+    /// Which protection remains if admission is wrong.
     async fn wall(&self) -> Result<Wall, DatabaseError>;
 }
 
-/// Memory for a database that runs inside of this process, where nobody says how much.
+/// Default memory limit of a database that runs in this process.
 const MEMORY: usize = 1 << 30;
 
 /// Connects to `postgres://`, `postgresql://`, `mysql://`, `mariadb://` or `adbc://`.
@@ -106,7 +106,7 @@ pub async fn connect(url: &str) -> Result<Box<dyn Database>, DatabaseError> {
     connect_within(url, MEMORY).await
 }
 
-/// The same with so many bytes of memory for a database that runs inside of this process.
+/// The same with a memory limit in bytes for a database that runs in this process.
 pub(crate) async fn connect_within(url: &str, memory: usize) -> Result<Box<dyn Database>, DatabaseError> {
     match url.split_once("://").map(|(scheme, rest)| (scheme.to_ascii_lowercase(), rest)) {
         Some((scheme, rest)) if matches!(scheme.as_str(), "postgres" | "postgresql") => {
@@ -125,15 +125,15 @@ pub(crate) async fn connect_within(url: &str, memory: usize) -> Result<Box<dyn D
     }
 }
 
-/// The address for people: without password, and without the settings behind the question mark,
-/// which may hold one too.
+/// The address for people: without the password, and without the query string, which may contain
+/// one too.
 #[must_use]
 pub fn redact(url: &str) -> String {
     let base = url.split(['?', '#']).next().unwrap_or_default();
     let Some((scheme, rest)) = base.split_once("://") else {
         return "(an address without scheme)".to_owned();
     };
-    // A password may hold unquoted slashes and at signs, so the last at sign counts.
+    // A password may contain unescaped slashes and at signs, so the last at sign counts.
     let Some((user, host)) = rest.rsplit_once('@') else { return base.to_owned() };
     match user.split_once(':') {
         Some((user, _)) => format!("{scheme}://{user}:***@{host}"),
@@ -141,7 +141,7 @@ pub fn redact(url: &str) -> String {
     }
 }
 
-/// The limits of a query, with those that the caller does not set.
+/// The limits of a query, with defaults for those that the caller does not set.
 #[derive(Debug, Clone, Copy)]
 struct Limits {
     rows: usize,
@@ -166,7 +166,7 @@ impl Limits {
         (self.rows as u64).saturating_add(1).min(i64::MAX as u64)
     }
 
-    /// Ends what takes longer than the server was told.
+    /// Stops a query that exceeds the server's time limit.
     async fn enforce<T>(
         &self,
         work: impl Future<Output = Result<T, DatabaseError>>,
@@ -179,7 +179,7 @@ impl Limits {
     }
 }
 
-/// Rows on their way into a frame.
+/// Rows being collected into a frame.
 struct RowBuffer {
     fields: Vec<Field>,
     wires: Vec<Wire>,
@@ -194,7 +194,7 @@ struct RowBuffer {
 enum Next {
     /// Read on.
     More,
-    /// Stop and give the connection up: too much is still to come.
+    /// Stop and close the connection: too much is still to come.
     Stop,
 }
 
@@ -203,14 +203,14 @@ impl RowBuffer {
         Self { fields, wires, rows: Vec::new(), bytes: 0, beyond: 0, limits }
     }
 
-    /// Corrects what the statement announced, once the first row tells better.
+    /// Corrects the announced columns once the first row is more precise.
     fn announced(&mut self, columns: impl Iterator<Item = (Field, Wire)>) {
         if self.rows.is_empty() {
             (self.fields, self.wires) = columns.unzip();
         }
     }
 
-    /// Takes the bytes of a row; `cell` gives those of a column.
+    /// Adds a row; `cell` returns the bytes of a column.
     fn push<'a>(&mut self, cell: impl Fn(usize) -> Option<&'a [u8]>) -> Next {
         if self.rows.len() >= self.limits.rows || self.bytes > self.limits.bytes {
             self.beyond += 1;
@@ -225,19 +225,19 @@ impl RowBuffer {
         Next::More
     }
 
-    /// The result, and whether rows were left out.
+    /// The result, and whether rows were omitted.
     fn finish(mut self) -> (Frame, bool) {
         decode::settle(&mut self.fields, &self.wires, &mut self.rows);
         (Frame { name: String::new(), fields: self.fields, rows: self.rows }, self.beyond > 0)
     }
 }
 
-/// A statement that gives no columns does something else than reading, and is not run.
+/// A statement without columns does something other than reading, and is not run.
 fn no_columns() -> DatabaseError {
     DatabaseError::NotReadOnly { detail: "the statement gives no columns".to_owned() }
 }
 
-/// A statement with placeholders cannot run: there is nothing to put in.
+/// A statement with placeholders cannot run: there are no values for them.
 fn no_placeholders(count: usize) -> Result<(), DatabaseError> {
     if count == 0 {
         return Ok(());

@@ -1,11 +1,11 @@
 //! MySQL and MariaDB.
 //!
-//! A statement is prepared, which shows its columns, and runs in a read-only transaction. Names
-//! stand in double quotes as in the other dialects. What the two servers call differently (the time
-//! limit) is found out at the first connection.
+//! A statement is prepared, which reports its columns, and runs in a read-only transaction. Names
+//! are in double quotes as in the other dialects. Where the two servers differ (the time limit), it
+//! is detected at the first connection.
 //!
-//! An admitted statement is explained first. What the optimizer's trace says of it (`trace`) is
-//! compared with what was admitted.
+//! An admitted statement is explained first. The optimizer's trace (`trace`) is compared with what
+//! was admitted.
 
 mod check;
 mod trace;
@@ -33,10 +33,10 @@ use super::{
 use crate::frame::{Field, Frame, Unit};
 use crate::query::Dialect;
 
-/// An idle connection that does not answer within this is given up.
+/// Time limit of checking an idle connection.
 const ALIVE_WITHIN: Duration = Duration::from_secs(3);
 
-/// Double quotes are for names, and backslashes escape in strings, whatever the server's habit is:
+/// Double quotes are for names, and backslashes escape in strings, whatever the server's default:
 /// `guard` relies on it.
 const SESSION: &str = "SET SESSION sql_mode = CONCAT(REPLACE(@@sql_mode, 'NO_BACKSLASH_ESCAPES', ''), \
     ',ANSI_QUOTES'); SET SESSION TRANSACTION READ ONLY";
@@ -46,23 +46,23 @@ pub(super) struct MySql {
     pool: Pool<Server>,
 }
 
-/// A connection and how the server calls it.
+/// A connection and its id on the server.
 pub(super) struct Link {
     connection: MySqlConnection,
     number: i64,
     limit: TimeLimit,
-    /// Whether the server keeps an optimizer's trace.
+    /// Whether the server supports the optimizer trace.
     traces: bool,
 }
 
-/// How the server is told how long a statement may take.
+/// How the server's time limit of a statement is set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum TimeLimit {
     /// MariaDB, in seconds.
     Seconds,
     /// MySQL, in milliseconds.
     Milliseconds,
-    /// Not at all, before MySQL 5.7: then only the clock on this side ends it.
+    /// Not supported before MySQL 5.7: then only the timeout on this side applies.
     None,
 }
 
@@ -77,7 +77,7 @@ impl TimeLimit {
         }
     }
 
-    /// Finds out which one the server knows.
+    /// Detects which one the server supports.
     async fn of(connection: &mut MySqlConnection, version: &str) -> Self {
         let limit =
             if version.to_ascii_lowercase().contains("mariadb") { Self::Seconds } else { Self::Milliseconds };
@@ -142,7 +142,7 @@ impl Opener for Server {
 }
 
 impl MySql {
-    /// Connects once, to see that it works.
+    /// Connects once, to test the address.
     pub(super) async fn connect(url: &str) -> Result<Self, DatabaseError> {
         let options = MySqlConnectOptions::from_str(url)
             .map_err(|error| from_driver(error, "", Moment::Connecting, |_| None))?;
@@ -174,11 +174,11 @@ impl MySql {
             rows(server, &mut link.connection, sql, limits).await
         }
         .await;
-        // Variables and locks of a session outlive its transaction, and the next question is not to
-        // find them.
+        // Session variables and locks outlive the transaction, and must not be visible to the next
+        // query.
         let traces = sql.contains('@') || sql.to_ascii_uppercase().contains("GET_LOCK");
         match &result {
-            // More is to come than anybody wants: the lease stops it when it is dropped.
+            // Too much is still to come: dropping the lease stops it.
             Ok((_, false)) => drop(lease),
             Err(error) if !error.leaves_connection_usable() => lease.discard(),
             _ if traces => lease.discard(),
@@ -188,11 +188,11 @@ impl MySql {
     }
 }
 
-/// Ends the transaction and gives the connection back, if that works.
+/// Ends the transaction and returns the connection to the pool, if that works.
 async fn clean(mut lease: Lease<Server>) {
     let Ok(Link { connection, .. }) = lease.link() else { return };
     let ended = connection.execute(sqlx::raw_sql("ROLLBACK")).await.is_ok();
-    // Statements are not kept: a table that changes its shape would make them fail.
+    // Prepared statements are not cached: they would fail after a table is altered.
     if ended && connection.clear_cached_statements().await.is_ok() {
         lease.give_back();
     } else {
@@ -200,7 +200,7 @@ async fn clean(mut lease: Lease<Server>) {
     }
 }
 
-/// The rows, and whether all that the server sent was read.
+/// The rows, and whether everything that the server sent was read.
 async fn rows(
     server: &Server,
     connection: &mut MySqlConnection,
@@ -220,7 +220,7 @@ async fn rows(
     let mut stream = connection.fetch(sqlx::query(AssertSqlSafe(sql.to_owned())));
     while let Some(row) = stream.next().await {
         let row = row.map_err(failed)?;
-        // MySQL may settle a type only when it runs the statement.
+        // MySQL may determine a type only when it runs the statement.
         gathered.announced(row.columns().iter().map(shown));
         let cell = |column: usize| row.try_get_unchecked::<Option<&[u8]>, _>(column).ok().flatten();
         if gathered.push(cell) == Next::Stop {
@@ -253,7 +253,7 @@ fn shown(column: &MySqlColumn) -> (Field, Wire) {
     (Field { name: column.name().to_owned(), kind: wire.kind(), unit }, wire)
 }
 
-/// What an error number stands for.
+/// The meaning of an error number.
 fn named(number: u16) -> Named {
     match number {
         1045 | 1130 | 1698 | 1862 | 3118 | 4151 => Named::Password,
@@ -309,8 +309,8 @@ impl Database for MySql {
     }
 }
 
-/// The server shows only what this user may use. Names are cast because servers differ in what type
-/// they give them.
+/// The server lists only what this user may use. Names are cast because servers differ in their
+/// type.
 const TABLES: &str = "
     SELECT CAST(t.table_schema AS CHAR), CAST(t.table_name AS CHAR), t.table_schema = COALESCE(DATABASE(), ''),
         t.table_type <> 'VIEW', CAST(t.table_rows AS SIGNED)
@@ -360,7 +360,7 @@ impl Reader for MySql {
             let of_table =
                 |groups: &discover::Groups| groups.get(name.as_slice()).cloned().unwrap_or_default();
             let readable = |row: &usize| {
-                // Vectors come as a type that the driver does not know.
+                // Vectors have a type that the driver does not support.
                 discover::text(&columns, *row, 4).contains("select")
                     && discover::text(&columns, *row, 3) != "vector"
             };
@@ -386,14 +386,13 @@ impl Reader for MySql {
     }
 
     fn random(&self, share: f64) -> String {
-        // With a fixed start the same rows are picked each time, so that the same data gives the
-        // same profile.
+        // A fixed seed, so that the same data gives the same profile.
         format!("WHERE RAND(1) < {:.9}", share.clamp(0.000_000_1, 1.0))
     }
 }
 
 impl MySql {
-    /// A column and its SQL for the sample: of long bytes the start is enough.
+    /// A column and its SQL for the sample: the start of long bytes is enough.
     fn sampled(&self, columns: &Frame, row: usize) -> (String, String) {
         let name = discover::text(columns, row, 2);
         let quoted = self.quote(&name);
@@ -407,7 +406,7 @@ mod tests {
     use super::*;
     use crate::frame::Value;
 
-    /// The server keeps its two locks even when nobody looks at the words first.
+    /// The server enforces its two protections even without the lexical check.
     #[tokio::test]
     async fn the_server_refuses_by_itself() {
         let Ok(url) = std::env::var("STEWARD_TEST_MYSQL") else {
@@ -438,8 +437,7 @@ mod tests {
         }
         let (frame, _) = database.run("SELECT COUNT(*), SUM(a) FROM t", limits, None).await.unwrap();
         assert_eq!(frame.rows, [[Value::Int(1), Value::Int(1)]]);
-        // What a statement without columns would do is kept from running; a transaction keeps what
-        // has some.
+        // Statements without columns are not run; the transaction protects against the others.
         let mut lease = database.pool.take().await.unwrap();
         let connection = &mut lease.link().unwrap().connection;
         let writes = connection.execute(sqlx::query("INSERT INTO t VALUES (3)")).await;

@@ -1,8 +1,8 @@
-//! A few connections that are lent out one query at a time.
+//! A small connection pool; each connection serves one query at a time.
 //!
-//! A connection comes back only when it is known to be clean. One that is dropped in the middle of
-//! a query is closed, and the server is told to stop that query, so that an abandoned question
-//! costs nothing for long.
+//! A connection is returned only if it is known to be clean. One that is dropped during a query is
+//! closed, and the query is cancelled on the server, so that an abandoned query does not keep
+//! running.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -13,23 +13,23 @@ use tokio::task::JoinSet;
 
 use super::error::DatabaseError;
 
-/// How many connections are open at most.
+/// Maximum number of connections.
 const CONNECTIONS: usize = 2;
-/// How long telling the server to stop may take.
+/// Time limit of cancelling a query on the server.
 const STOP_WITHIN: Duration = Duration::from_secs(5);
 
-/// Makes and tends connections of one server.
+/// Opens and checks connections of one server.
 #[async_trait]
 pub(super) trait Opener: Send + Sync + 'static {
     /// A connection.
     type Link: Send + 'static;
     /// Connects and makes the session read-only.
     async fn open(&self) -> Result<Self::Link, DatabaseError>;
-    /// Does the server still answer on it?
+    /// Whether the server still responds on it.
     async fn alive(&self, link: &mut Self::Link) -> bool;
-    /// How the server calls this connection.
+    /// The id of this connection on the server.
     fn id(&self, link: &Self::Link) -> i64;
-    /// Stops what runs on the connection of that name.
+    /// Cancels the query of the connection with that id.
     async fn stop(&self, id: i64);
 }
 
@@ -42,7 +42,7 @@ pub(super) struct Pool<O: Opener> {
 }
 
 impl<O: Opener> Pool<O> {
-    /// A pool with its first connection, which proves that the address is right.
+    /// A pool with its first connection, which tests the address.
     pub(super) async fn new(opener: O) -> Result<Self, DatabaseError> {
         let first = opener.open().await?;
         Ok(Self {
@@ -53,12 +53,12 @@ impl<O: Opener> Pool<O> {
         })
     }
 
-    /// Who makes the connections.
+    /// The opener of the connections.
     pub(super) fn opener(&self) -> &O {
         &self.opener
     }
 
-    /// A connection, waiting for one if all are lent out.
+    /// A connection; waits if all are in use.
     pub(super) async fn take(&self) -> Result<Lease<O>, DatabaseError> {
         let Ok(permit) = Arc::clone(&self.permits).acquire_owned().await else {
             return Err(DatabaseError::Vanished {
@@ -68,7 +68,7 @@ impl<O: Opener> Pool<O> {
         };
         let kept = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let link = match kept {
-            // An idle connection may have died of old age or of a restart of the server.
+            // An idle connection may have been closed by a timeout or a restart of the server.
             Some(mut link) => {
                 if self.opener.alive(&mut link).await {
                     link
@@ -88,7 +88,7 @@ impl<O: Opener> Pool<O> {
     }
 }
 
-/// A connection that is lent out.
+/// A connection in use.
 pub(super) struct Lease<O: Opener> {
     opener: Arc<O>,
     idle: Arc<Mutex<Vec<O::Link>>>,
@@ -107,13 +107,13 @@ impl<O: Opener> Lease<O> {
         self.link.as_mut().ok_or_else(gone)
     }
 
-    /// Closes a connection on which nothing runs any more. Nothing is stopped: after a restart of
-    /// the server the same number may belong to somebody else.
+    /// Closes a connection without a running query. Nothing is cancelled: after a restart of the
+    /// server the same id may belong to another client.
     pub(super) fn discard(mut self) {
         self.link = None;
     }
 
-    /// Gives a clean connection back.
+    /// Returns a clean connection to the pool.
     pub(super) fn give_back(mut self) {
         if let Some(link) = self.link.take() {
             self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(link);
@@ -131,7 +131,7 @@ impl<O: Opener> Drop for Lease<O> {
         let mut stops = self.stops.lock().unwrap_or_else(PoisonError::into_inner);
         while stops.try_join_next().is_some() {}
         let stop = async move {
-            // When the server cannot be told in time, its own time limit for the statement ends it.
+            // If cancelling fails, the server's own time limit ends the statement.
             let _told = tokio::time::timeout(STOP_WITHIN, opener.stop(id)).await;
         };
         stops.spawn_on(stop, &runtime);

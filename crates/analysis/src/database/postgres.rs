@@ -1,13 +1,14 @@
 //! PostgreSQL.
 //!
-//! A statement is prepared first, which shows its columns. Then it runs inside another that limits
-//! its rows and turns types that are not read here into text on the server. Both happen in a
-//! read-only transaction that has already taken its snapshot, after which PostgreSQL does not let
-//! anybody make it writable.
+//! A statement is prepared first, which reports its columns. Then it runs inside another one that
+//! limits its rows and casts unsupported types to text on the server. Both happen in a read-only
+//! transaction that has already taken its snapshot, after which PostgreSQL does not allow making it
+//! writable.
 //!
-//! An admitted statement becomes a temporary view first. The server's own reading of it is compared
-//! with what was admitted (`tree`), the view is what runs, and the rollback takes it away. An
-//! account that may make no temporary objects has the tables of the plan compared (`plan`).
+//! An admitted statement is first stored as a temporary view. The server's parse tree is compared
+//! with what was admitted (`tree`), the view is what runs, and the rollback removes it. For an
+//! account that may not create temporary objects, only the tables of the plan are compared
+//! (`plan`).
 
 mod plan;
 mod tree;
@@ -37,7 +38,7 @@ use super::{
 use crate::frame::{Field, Frame};
 use crate::query::Dialect;
 
-/// An idle connection that does not answer within this is given up.
+/// Time limit of checking an idle connection.
 const ALIVE_WITHIN: Duration = Duration::from_secs(3);
 
 /// A PostgreSQL database.
@@ -50,7 +51,7 @@ pub(super) struct Link {
     connection: PgConnection,
     process: i64,
     wall: Wall,
-    /// The number below that of the lowest system column.
+    /// One less than the number of the lowest system column.
     lowest: i64,
 }
 
@@ -78,8 +79,8 @@ impl Opener for Server {
                 .execute(sqlx::raw_sql(session))
                 .await
                 .map_err(|error| self.error(error, Moment::Connecting))?;
-            // Since version 14 the server can notice by itself that nobody waits any more. Older
-            // ones do not know this setting.
+            // Since version 14 the server can detect a disconnected client. Older ones lack this
+            // setting.
             let _older =
                 connection.execute(sqlx::raw_sql("SET client_connection_check_interval = '2s'")).await;
             let row = connection.fetch_one("SELECT pg_backend_pid()::int8").await;
@@ -111,7 +112,7 @@ impl Opener for Server {
 }
 
 impl Postgres {
-    /// Connects once, to see that it works.
+    /// Connects once, to test the address.
     pub(super) async fn connect(url: &str) -> Result<Self, DatabaseError> {
         let options = PgConnectOptions::from_str(url)
             .map_err(|error| from_driver(error, "", Moment::Connecting, |_| None))?;
@@ -131,8 +132,8 @@ impl Postgres {
         let result = async {
             let link = lease.link()?;
             let stored = admitted.is_some() && matches!(link.wall, Wall::Role(_) | Wall::Columns);
-            // After its first query a transaction can no longer be made writable; one that makes a
-            // view is made read-only before the view is read.
+            // After its first query a transaction can no longer be made writable; one that creates
+            // a view is made read-only before the view is read.
             let begin = format!(
                 "BEGIN READ {}; SET LOCAL statement_timeout = {}; SELECT 1",
                 if stored { "WRITE" } else { "ONLY" },
@@ -147,7 +148,7 @@ impl Postgres {
                     view::store(server, link, &format!("({names}) AS\n{sql}\n"), admitted).await?;
                     format!("pg_temp.{}", view::NAME)
                 }
-                // Columns get names of ours, because names of others may occur twice.
+                // Columns get generated names, because the original ones may be duplicates.
                 _ => format!("(\n{sql}\n) AS q({names})"),
             };
             let items: Vec<&str> = columns.iter().map(|column| column.sql.as_str()).collect();
@@ -159,7 +160,7 @@ impl Postgres {
         }
         .await;
         match &result {
-            // More is to come than anybody wants: the lease stops it when it is dropped.
+            // Too much is still to come: dropping the lease stops it.
             Ok((_, false)) => drop(lease),
             Err(error) if !error.leaves_connection_usable() => lease.discard(),
             _ => clean(lease).await,
@@ -168,7 +169,7 @@ impl Postgres {
     }
 }
 
-/// Runs statements of ours.
+/// Runs our own statements.
 async fn execute(server: &Server, connection: &mut PgConnection, sql: String) -> Result<(), DatabaseError> {
     let done = connection.execute(sqlx::raw_sql(AssertSqlSafe(sql))).await;
     done.map(|_| ()).map_err(|error| server.error(error, Moment::Reading))
@@ -183,11 +184,11 @@ async fn fetch(
     rows.map_err(|error| server.error(error, Moment::Reading))
 }
 
-/// Ends the transaction and gives the connection back, if that works.
+/// Ends the transaction and returns the connection to the pool, if that works.
 async fn clean(mut lease: Lease<Server>) {
     let Ok(Link { connection, .. }) = lease.link() else { return };
-    // Locks of a session outlive its transaction. Statements are not kept: a table that changes its
-    // shape would make them fail.
+    // Session locks outlive the transaction. Prepared statements are not cached: they would fail
+    // after a table is altered.
     let ended = connection.execute(sqlx::raw_sql("ROLLBACK; SELECT pg_advisory_unlock_all()")).await.is_ok();
     if ended && connection.clear_cached_statements().await.is_ok() {
         lease.give_back();
@@ -196,7 +197,7 @@ async fn clean(mut lease: Lease<Server>) {
     }
 }
 
-/// The columns that a statement gives. Preparing it reads none of its rows.
+/// The columns of a statement. Preparing it reads no rows.
 async fn described(
     server: &Server,
     connection: &mut PgConnection,
@@ -212,7 +213,7 @@ async fn described(
     if columns.is_empty() { Err(no_columns()) } else { Ok(columns) }
 }
 
-/// The rows, and whether all that the server sent was read.
+/// The rows, and whether everything that the server sent was read.
 async fn rows(
     server: &Server,
     connection: &mut PgConnection,
@@ -235,7 +236,7 @@ async fn rows(
     Ok((gathered, true))
 }
 
-/// How a column is asked for and read.
+/// How a column is selected and decoded.
 struct Shown {
     name: String,
     wire: Wire,
@@ -263,7 +264,7 @@ fn shown(place: usize, column: &PgColumn) -> Shown {
                 format!("CASE WHEN octet_length({plain}) <= {SHORT_BYTES} THEN {hex} ELSE {size} END"),
             )
         }
-        // A cast would add the length of the mask even where none was given.
+        // A cast would add the mask length even where none was given.
         "INET" => (Wire::Text, format!("CASE WHEN {plain} IS NOT NULL THEN format('%s', {plain}) END")),
         "VOID" => (Wire::Nothing, plain),
         _ if matches!(info.kind(), PgTypeKind::Enum(_)) => (Wire::Text, plain),
@@ -272,7 +273,7 @@ fn shown(place: usize, column: &PgColumn) -> Shown {
     Shown { name: column.name().to_owned(), wire, sql }
 }
 
-/// What a SQLSTATE stands for.
+/// The meaning of a SQLSTATE.
 fn named(code: &str) -> Option<Named> {
     Some(match code {
         "28P01" | "28000" => Named::Password,
@@ -328,8 +329,8 @@ impl Database for Postgres {
     }
 }
 
-/// Tables that may be used, in the order of the search path and then by name. Partitions are read
-/// through their table, and what an extension brings along is nobody's data.
+/// Usable tables, in the order of the search path and then by name. Partitions are read through
+/// their table, and tables of extensions are excluded.
 const TABLES: &str = "
     SELECT c.oid::int8, n.nspname, c.relname, pg_table_is_visible(c.oid), c.relkind::text IN ('r', 'p', 'm'),
         CASE WHEN c.relkind = 'p' THEN (
@@ -344,8 +345,7 @@ const TABLES: &str = "
         AND d.deptype = 'e')
     ORDER BY pg_table_is_visible(c.oid) DESC, n.nspname, c.relname";
 
-/// Columns that may be read. Those whose type cannot be written out as text are rare enough to be
-/// tried.
+/// Readable columns. Types that cannot be cast to text are rare and not excluded.
 const COLUMNS: &str = "
     SELECT a.attrelid::int8, a.attname
     FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid JOIN pg_namespace n ON n.oid = c.relnamespace
@@ -360,7 +360,7 @@ const PRIMARY_KEYS: &str = "
     JOIN pg_attribute a ON a.attrelid = k.conrelid AND a.attnum = part.number
     WHERE k.contype = 'p' ORDER BY k.conrelid, part.place";
 
-/// Keys of a partition repeat those of its table, so only those without a parent count.
+/// Keys of a partition repeat those of its table, so only keys without a parent count.
 const FOREIGN_KEYS: &str = "
     SELECT k.oid::int8, n1.nspname, c1.relname, a1.attname, n2.nspname, c2.relname, a2.attname
     FROM pg_constraint k
@@ -400,7 +400,7 @@ impl Reader for Postgres {
                 table: discover::text(&tables, row, 2),
                 plain: tables.cell(row, 3).number() == Some(1.0),
                 stored: tables.cell(row, 4).number() == Some(1.0),
-                // Before the first ANALYZE the statistics say -1 (0 in old versions).
+                // Before the first ANALYZE the statistics are -1 (0 in old versions).
                 estimate: tables.cell(row, 5).number().filter(|rows| *rows > 0.0).map(|rows| rows as u64),
                 columns: of_table(&columns_of, &columns)
                     .into_iter()
@@ -417,7 +417,7 @@ impl Reader for Postgres {
     }
 
     fn random(&self, share: f64) -> String {
-        // The same part each time, so that the same data gives the same profile.
+        // A fixed seed, so that the same data gives the same profile.
         format!("TABLESAMPLE SYSTEM ({:.6}) REPEATABLE (1)", (share * 100.0).clamp(0.000_1, 100.0))
     }
 }
@@ -427,7 +427,7 @@ mod tests {
     use super::*;
     use crate::frame::Value;
 
-    /// The server keeps its two locks even when nobody looks at the words first.
+    /// The server enforces its two protections even without the lexical check.
     #[tokio::test]
     async fn the_server_refuses_by_itself() {
         let Ok(url) = std::env::var("STEWARD_TEST_POSTGRES") else {

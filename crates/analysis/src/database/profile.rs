@@ -1,19 +1,18 @@
-//! What the values of a column say: how many are empty or different, the smallest and largest, the
-//! most frequent.
+//! Column statistics: empty and distinct values, minimum and maximum, most frequent values.
 
 use std::collections::HashMap;
 
 use crate::catalogue::Column;
 use crate::frame::{Frame, Kind, Unit, Value};
 
-/// Different values kept for a text column.
+/// Maximum distinct values kept for a text column.
 pub(super) const TEXT_VALUES: usize = 1_000;
-/// Different values kept for columns of other kinds.
+/// Maximum distinct values kept for other columns.
 const OTHER_VALUES: usize = 20;
-/// Longer texts are prose; nobody looks one up by its value.
+/// Longer texts are free text, which is not looked up by value.
 const LONGEST_VALUE: usize = 256;
 
-/// The columns of a sample. `all` says that it holds every row of the table.
+/// The columns of a sample. `all` means that it holds every row of the table.
 pub(super) fn columns(frame: &Frame, all: bool) -> Vec<Column> {
     (frame.fields.iter().enumerate())
         .map(|(place, field)| {
@@ -34,7 +33,7 @@ pub(super) fn columns(frame: &Frame, all: bool) -> Vec<Column> {
         .collect()
 }
 
-/// A column of which nothing is known but its kind.
+/// A column of which only the kind is known.
 pub(super) fn bare(name: &str, kind: Kind, unit: Unit) -> Column {
     Column {
         name: name.to_owned(),
@@ -52,13 +51,13 @@ pub(super) fn bare(name: &str, kind: Kind, unit: Unit) -> Column {
     }
 }
 
-/// Puts the values with their counts into the column. `all` says that no row was left out.
+/// Stores the values with their counts in the column. `all` means that no row was omitted.
 pub(super) fn list(column: &mut Column, mut counts: Vec<(String, u64)>, all: bool) {
     let limit = if column.kind == Kind::Text { TEXT_VALUES } else { OTHER_VALUES };
     column.distinct = counts.len() as u64;
     column.looks_like = crate::profile::looks_like(counts.iter().take(500).map(|(value, _)| value.as_str()));
     counts.retain(|(value, _)| value.chars().nth(LONGEST_VALUE).is_none());
-    // Equally frequent ones by name, so that the same data gives the same profile.
+    // Ties are ordered by name, so that the same data gives the same profile.
     counts.sort_by(|(a, a_count), (b, b_count)| b_count.cmp(a_count).then_with(|| a.cmp(b)));
     counts.truncate(limit);
     column.complete = all && counts.len() as u64 == column.distinct;
@@ -112,7 +111,7 @@ mod tests {
             (1, 4, 2, true)
         );
         assert_eq!(columns[1].values, [("x".to_owned(), 2), ("y".to_owned(), 1)]);
-        // The long text was left out, so the list is not whole.
+        // The long text was omitted, so the list is incomplete.
         assert_eq!((columns[1].distinct, columns[1].complete), (3, false));
         assert!(columns[1].min.is_null());
     }

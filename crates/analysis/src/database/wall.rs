@@ -1,15 +1,14 @@
-//! The second wall of database servers: what a statement would read by the server's own reading of
-//! it is compared with what policy admitted it to, before any of its rows is read.
+//! The second check for database servers: what the server would read is compared with what policy
+//! admitted, before any row is read.
 //!
-//! Invariant: nothing here looks at the words of the statement. The server has resolved every name
-//! already.
+//! Invariant: this check does not look at the text of the statement. The server has already
+//! resolved every name.
 
 use std::collections::BTreeSet;
 
 use super::error::DatabaseError;
 
-/// What a statement was admitted to, by where each table stands in its database: schema, table,
-/// columns.
+/// What a statement was admitted to: schema, table and columns.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Admission {
     tables: Vec<(String, String, BTreeSet<String>)>,
@@ -48,21 +47,21 @@ impl Admission {
     }
 }
 
-/// What keeps a statement from columns that it was not admitted to when admission is wrong.
+/// Which protection remains if admission is wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Wall {
-    /// The server's reading is compared, and the statement runs under this role, which holds
-    /// nothing but the checked query.
+    /// The server's parse tree is compared, and the statement runs under this role, which may only
+    /// read the checked query.
     Role(String),
-    /// The server's reading is compared: tables, columns and functions.
+    /// The server's parse tree is compared: tables, columns and functions.
     Columns,
     /// Only the tables of the server's plan are compared.
     Tables,
-    /// Nothing, and why.
+    /// None, with the reason.
     None(String),
 }
 
-/// The refusal of a statement that would read more than it was admitted to. It does not say what,
+/// The error for a statement that would read more than it was admitted to. It names nothing,
 /// because the name of a hidden column is hidden too.
 pub(super) fn refused(what: &str) -> DatabaseError {
     DatabaseError::Wall { detail: what.to_owned() }

@@ -1,4 +1,4 @@
-//! Between the engine's columns and our frames.
+//! Conversion between the engine's columns and our frames.
 
 use crate::frame::{Field, Frame, Kind, Value};
 use chrono::{DateTime, Datelike, NaiveDate};
@@ -15,7 +15,7 @@ use datafusion::arrow::error::ArrowError;
 use datafusion::arrow::util::display::{ArrayFormatter, FormatOptions};
 use std::sync::Arc;
 
-/// Days from the common era's first day to 1970.
+/// Days from 0001-01-01 to 1970-01-01.
 const EPOCH: i32 = 719_163;
 
 /// The engine's type for a kind.
@@ -44,7 +44,7 @@ pub(crate) fn kind(data_type: &DataType) -> Kind {
     }
 }
 
-/// A frame as one batch. Cells that do not fit their column's kind become empty.
+/// A frame as one batch. Cells that do not match their column's kind become null.
 pub(crate) fn to_batch(frame: &Frame) -> Result<RecordBatch, ArrowError> {
     let fields: Vec<ArrowField> =
         frame.fields.iter().map(|field| ArrowField::new(&field.name, data_type(field.kind), true)).collect();
@@ -88,19 +88,19 @@ pub(crate) fn days(date: NaiveDate) -> i32 {
     date.num_days_from_ce() - EPOCH
 }
 
-/// The columns of a result, empty.
+/// An empty frame with the columns of a result.
 pub(crate) fn empty(name: &str, schema: &SchemaRef) -> Frame {
     let fields =
         schema.fields().iter().map(|field| Field::new(field.name(), kind(field.data_type()))).collect();
     Frame { name: name.to_owned(), fields, rows: Vec::new() }
 }
 
-/// Rows that are taken over at once, when they are small.
+/// Rows appended at once, if they are small.
 const AT_ONCE: usize = 1024;
 
-/// Appends a batch's rows, up to `limit` in all and as long as the cells fit into `bytes`, which is
-/// counted down. `false` when they do not. A column that names one long text in every row is small
-/// until its cells are written out, so the cells are weighed before.
+/// Appends a batch's rows, up to `limit` in total and while the cells fit into `bytes`, which is
+/// counted down. Returns `false` if they do not fit. A dictionary column with one long text is
+/// small until its cells are expanded, so the cells are measured first.
 pub(crate) fn append(
     frame: &mut Frame,
     batch: &RecordBatch,
@@ -126,7 +126,7 @@ pub(crate) fn append(
     Ok(true)
 }
 
-/// Bytes of the cells of a column when each is written out.
+/// The size of a column's cells after expansion.
 fn weight(array: &ArrayRef) -> usize {
     let own = match array.data_type() {
         DataType::Utf8View => array.as_string_view().lengths().map(|length| length as usize).sum(),
@@ -136,7 +136,7 @@ fn weight(array: &ArrayRef) -> usize {
             let longest = longest(dictionary.values());
             dictionary.keys().len().saturating_mul(longest)
         }
-        // What holds others is written as text, which is longer.
+        // Nested values are written as text, which is longer.
         other if other.is_nested() => array.get_array_memory_size().saturating_mul(4),
         _ => array.to_data().get_slice_memory_size().unwrap_or(usize::MAX),
     };

@@ -1,7 +1,7 @@
-//! The engine in this process: DataFusion with a memory limit, over files and over frames.
+//! The in-process engine: DataFusion with a memory limit, over files and frames.
 //!
-//! Invariant: it runs admitted statements and nothing else, with DDL, DML and statements switched
-//! off besides, in a context where only the columns exist that the statement was admitted to.
+//! Invariant: it runs only admitted statements, with DDL, DML and other statements disabled, in a
+//! context that contains only the columns that the statement was admitted to.
 
 pub(crate) mod convert;
 mod scan;
@@ -21,24 +21,24 @@ use std::sync::Arc;
 
 pub(crate) use scan::{CsvScan, ScanColumn};
 
-/// The most that a result may hold in cells.
+/// Maximum size of a result's cells.
 const RESULT_BYTES: usize = 64 << 20;
-/// The most that a sample may hold in cells.
+/// Maximum size of a sample's cells.
 pub(crate) const SAMPLE_BYTES: usize = 64 << 20;
-/// So many times its memory a query may write to disk.
+/// Disk space for spilling, as a multiple of the memory limit.
 const SPILL: u64 = 8;
-/// But not less than this.
+/// Minimum disk space for spilling.
 const LEAST_SPILL: u64 = 1 << 30;
 
-/// The engine and what it may use.
+/// The engine and its limits.
 pub(crate) struct Engine {
-    /// Holds the tables; no statement runs here.
+    /// Holds the tables; no statement runs in this context.
     context: SessionContext,
     memory: usize,
 }
 
 impl Engine {
-    /// An engine that keeps to so many bytes of memory and spills to disk beyond.
+    /// An engine with a memory limit in bytes; it spills to disk beyond that.
     pub(crate) fn new(memory: usize) -> Result<Self> {
         let runtime = RuntimeEnvBuilder::new()
             .with_memory_limit(memory, 1.0)
@@ -50,18 +50,17 @@ impl Engine {
             .with_target_partitions(cores)
             .with_information_schema(false)
             .with_collect_statistics(false);
-        // Small results should not be spread over partitions: starting those costs more than the
-        // work.
+        // Small files are not split into partitions: starting those costs more than the work.
         config.options_mut().optimizer.repartition_file_min_size = 4 << 20;
-        // The end of a file holds its description. So much of it is fetched at first; more where
-        // that is not enough.
+        // The metadata of a Parquet file is at its end. This much is fetched first; more if needed.
         config.options_mut().execution.parquet.metadata_size_hint = Some(64 << 10);
-        // What policy wrote is bounded already, and deeper than the parser's own limit.
+        // Admitted statements are already bounded, and may be deeper than the parser's default
+        // limit.
         config = config.set_usize("datafusion.sql_parser.recursion_limit", 256);
         Ok(Self { context: SessionContext::new_with_config_rt(config, runtime), memory })
     }
 
-    /// Gives a frame a name that queries can use.
+    /// Registers a frame as a table.
     pub(crate) fn add_frame(&self, name: &str, frame: &Frame) -> Result<()> {
         let batch = convert::to_batch(frame).map_err(|error| self.failed(error.into()))?;
         let table =
@@ -84,15 +83,15 @@ impl Engine {
         self.context.table_exist(TableReference::bare(name)).unwrap_or(false)
     }
 
-    /// Runs a query and gives back at most `limit` rows, and whether there were more. Dropping the
-    /// future stops it.
+    /// Runs a query; returns at most `limit` rows, and whether there were more. Dropping the future
+    /// stops it.
     pub(crate) async fn run(&self, sql: &Statement, limit: usize) -> Result<(Frame, bool)> {
         let frame = self.plan(sql).await?;
         self.collect(frame, limit).await
     }
 
-    /// A statement, planned where nothing exists but the columns that it was admitted to. Boxed, so
-    /// that the engine's own types do not become part of every future that asks it.
+    /// Plans a statement in a context with only its admitted columns. Boxed, so that the engine's
+    /// types do not become part of every caller's future.
     fn plan<'a>(&'a self, sql: &'a Statement) -> BoxFuture<'a, Result<DataFrame>> {
         let work = async move {
             let confined = self.confine(&sql.reads).await?;
@@ -103,7 +102,7 @@ impl Engine {
         work.boxed()
     }
 
-    /// A context that has these columns of these tables, and nothing else.
+    /// A context with only these columns of these tables.
     async fn confine(&self, reads: &BTreeMap<String, BTreeSet<String>>) -> Result<SessionContext> {
         let confined =
             SessionContext::new_with_config_rt(self.context.copied_config(), self.context.runtime_env());
@@ -141,7 +140,7 @@ impl Engine {
         Ok((result, Gathered::All))
     }
 
-    /// Runs a query and makes its result a table. Gives back the columns, with no rows.
+    /// Runs a query and stores its result as a table. Returns the columns without rows.
     pub(crate) async fn materialise(&self, sql: &Statement, name: &str) -> Result<Frame> {
         let frame = self.plan(sql).await?;
         let schema = Arc::new(frame.schema().as_arrow().clone());
@@ -177,7 +176,7 @@ impl Engine {
         Ok((frame, gathered != Gathered::All))
     }
 
-    /// The first rows of a registered table, these columns of it.
+    /// These columns of the first rows of a registered table.
     pub(crate) async fn head_of(&self, name: &str, columns: &[&str], rows: usize) -> Result<(Frame, bool)> {
         let table =
             self.context.table(TableReference::bare(name)).await.map_err(|error| self.failed(error))?;
@@ -196,18 +195,17 @@ impl Engine {
     }
 }
 
-/// How far the rows of a result were gathered.
+/// How completely the rows of a result were collected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Gathered {
     All,
-    /// There are more than the limit.
+    /// There are more rows than the limit.
     More,
-    /// Their cells do not fit.
+    /// Their cells exceed the size limit.
     Heavy,
 }
 
-/// These columns of a table; of a table whose rows are only counted, something that is none of
-/// them.
+/// These columns of a table; a constant for a table whose rows are only counted.
 fn project(table: DataFrame, columns: &[&str]) -> datafusion::error::Result<DataFrame> {
     if columns.is_empty() {
         return table.select(vec![datafusion::logical_expr::lit(1_i64).alias("present")]);
@@ -220,8 +218,8 @@ mod tests {
     use super::*;
     use crate::frame::{Field, Kind, Value};
 
-    /// The wall behind policy: whatever the text of a statement, other columns and tables are not
-    /// there.
+    /// The protection behind policy: whatever the statement's text, other columns and tables do not
+    /// exist.
     #[tokio::test]
     async fn a_statement_finds_only_what_it_was_admitted_to() {
         let engine = Engine::new(1 << 26).unwrap();

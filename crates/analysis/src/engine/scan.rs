@@ -1,9 +1,7 @@
-//! Large CSV files: read by the engine as they are, in parallel, only the columns that a query
-//! needs.
+//! Large CSV files: read directly by the engine, in parallel, only the columns that a query needs.
 //!
-//! Values in local formats are read as text and parse_column by a function of ours. Plain ones are read
-//! typed; when one of them turns out not to be plain after all, the scan is registered again with
-//! every value parse_column.
+//! Values in local formats are read as text and parsed by a UDF. Plain ones are read typed; if one
+//! of them turns out not to be plain, the scan is registered again with every value parsed.
 
 use super::Engine;
 use super::convert::{data_type, days};
@@ -21,7 +19,7 @@ use datafusion::prelude::CsvReadOptions;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// A CSV file, or several with the same columns, and how its values are read.
+/// A CSV file, or several with the same columns, and how its values are parsed.
 #[derive(Debug, Clone)]
 pub(crate) struct CsvScan {
     pub(crate) paths: Vec<PathBuf>,
@@ -43,8 +41,7 @@ pub(crate) struct ScanColumn {
 }
 
 impl CsvScan {
-    /// The same scan with every value parse_column: what does not fit becomes empty instead of an
-    /// error.
+    /// The same scan with every value parsed: invalid values become null instead of an error.
     pub(crate) fn lenient(mut self) -> Self {
         for column in &mut self.columns {
             column.plain = column.kind == Kind::Text;
@@ -52,12 +49,12 @@ impl CsvScan {
         self
     }
 
-    /// Whether some value is still read typed.
+    /// Whether some columns are still read typed.
     pub(crate) fn is_strict(&self) -> bool {
         self.columns.iter().any(|column| column.plain && column.kind != Kind::Text)
     }
 
-    /// Makes it a table of the engine.
+    /// Registers it as a table of the engine.
     pub(crate) async fn register(&self, engine: &Engine, name: &str) -> Result<()> {
         let fields: Vec<Field> = (self.columns.iter())
             .map(|column| {
@@ -74,7 +71,7 @@ impl CsvScan {
             .newlines_in_values(self.newlines_in_values)
             .truncated_rows(true);
         options.escape = self.escape;
-        // The extension is only a filter on folders; a file named by its path is always read.
+        // The extension only filters folders; a file named by its path is always read.
         options.file_extension = "";
         let paths: Vec<String> = self.paths.iter().map(|path| path.display().to_string()).collect();
         let failed = |error| engine.failed(error);

@@ -1,11 +1,11 @@
-//! An error that another process reports: its code, its class and its words.
+//! Errors reported by another process: code, class and message.
 
 use super::Error;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use steward_domain::{Coded as _, ErrorCategory, ErrorClass};
 
-/// The codes that a process that holds data may report.
+/// The error codes that an isolated process may report.
 #[rustfmt::skip]
 const CODES: &[&str] = &[
     "ANA001", "ANA002", "ANA003", "ANA004", "ANA005", "ANA006", "ANA007", "ANA008", "ANA009", "ANA010", "ANA011",
@@ -14,7 +14,7 @@ const CODES: &[&str] = &[
     "SQL004", "SQL005", "SQL006", "SQL007", "SQL008", "SQL009", "SQL010", "SQL011", "SQL012", "SQL013", "SQL014",
 ];
 
-/// What another process says went wrong.
+/// The error of another process.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Reported {
     code: String,
@@ -90,7 +90,7 @@ impl From<Reported> for Error {
 mod tests {
     use super::CODES;
 
-    /// A failure keeps its code on its way from the process that holds the data.
+    /// An error keeps its code across the process boundary.
     #[test]
     fn every_code_of_this_crate_is_known() {
         let pages = std::fs::read_dir(concat!(env!("STEWARD_CHECKOUT"), "docs/errors")).unwrap();

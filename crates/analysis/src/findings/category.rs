@@ -1,13 +1,11 @@
-//! Findings about named things: the largest, the smallest, how much a few make up, and all of them
-//! together.
+//! Findings about categories: the largest, the smallest, concentration, and the total.
 //!
-//! Invariant: shares are only spoken of when the numbers may be added up and none is below zero.
+//! Invariant: shares are mentioned only if the numbers may be summed and none is negative.
 
 use super::{Finding, Group, Measure, plural, words};
 use crate::frame::group;
 
-/// Findings about named things: the largest, the smallest, how much a few make up, and all of them
-/// together.
+/// Findings about categories: the largest, the smallest, concentration, and the total.
 pub(super) fn by_category(measure: &Measure<'_>, mut parts: Vec<Group>, column: &str) -> Vec<Finding> {
     parts.sort_by(|a, b| b.value.total_cmp(&a.value));
     let rows: Vec<usize> = parts.iter().flat_map(|part| part.rows.iter().copied()).collect();
@@ -30,7 +28,7 @@ pub(super) fn by_category(measure: &Measure<'_>, mut parts: Vec<Group>, column: 
     if shares && parts.len() >= 5 {
         out.extend(concentration(measure, &parts, total, column));
     }
-    // Of two, the second is the smallest and has been named.
+    // Of two, the second is the smallest and has already been named.
     if parts.len() > 2 {
         out.push(smallest(measure, &parts, column));
     }
@@ -112,7 +110,7 @@ fn smallest(measure: &Measure<'_>, parts: &[Group], column: &str) -> Finding {
     out.say(".")
 }
 
-/// Do a few make up most of it?
+/// Whether a few categories make up most of the total.
 fn concentration(measure: &Measure<'_>, parts: &[Group], total: f64, column: &str) -> Option<Finding> {
     let mut sum = 0.0;
     let needed = parts.iter().position(|part| {

@@ -1,7 +1,7 @@
 //! Findings about change: over time, between categories over time, and against an earlier period.
 //!
-//! Invariant: a change is always said with both ends, and in percent only where a percentage means
-//! something.
+//! Invariant: a change is always stated with both ends, and in percent only where a percentage is
+//! meaningful.
 
 use super::trend::trend;
 use super::{Finding, Group, Measure, percent, plural, words};
@@ -9,7 +9,7 @@ use crate::chart::{grain, label_text, moment, moment_at, seconds};
 use crate::frame::group;
 use std::collections::HashMap;
 
-/// The word for one place in time.
+/// The wording for one period.
 struct Period {
     one: String,
     before: &'static str,
@@ -47,14 +47,14 @@ pub(super) fn over_time(
     if times.len() > 2 {
         out.extend(largest_step(measure, times, column));
     }
-    // With categories the room is for them.
+    // With categories the space is used for those.
     if measure.additive && category.is_none() {
         out.extend(total(measure, times, column, &period));
     }
     out
 }
 
-/// Adds "up 5 (+10 %)" for the way from one group to another.
+/// Appends "up 5 (+10 %)" for the change from one group to another.
 fn moved(finding: Finding, measure: &Measure<'_>, from: &Group, to: &Group) -> Finding {
     let rows: Vec<usize> = from.rows.iter().chain(&to.rows).copied().collect();
     let change = to.value - from.value;
@@ -110,8 +110,7 @@ fn direction(measure: &Measure<'_>, times: &[Group], period: &Period) -> Option<
     )
 }
 
-/// The last place in time against the same one a year before, when both are there and it says
-/// something new.
+/// The last period against the same one a year before, if both exist and it adds information.
 fn a_year_before(measure: &Measure<'_>, times: &[Group], column: &str, period: &Period) -> Option<Finding> {
     if !matches!(period.one.as_str(), "month" | "quarter") {
         return None;
@@ -133,7 +132,7 @@ fn a_year_before(measure: &Measure<'_>, times: &[Group], column: &str, period: &
 fn extremes(measure: &Measure<'_>, times: &[Group], column: &str, period: &Period) -> Option<Finding> {
     let high = times.iter().max_by(|a, b| a.value.total_cmp(&b.value).then(b.at.total_cmp(&a.at)))?;
     let low = times.iter().min_by(|a, b| a.value.total_cmp(&b.value).then(a.at.total_cmp(&b.at)))?;
-    // When the ends are the extremes, the change from first to last has said it all.
+    // If the ends are the extremes, the change from first to last already says it.
     let ends = [times.first()?.at, times.last()?.at];
     if high.value == low.value || ends.contains(&high.at) && ends.contains(&low.at) {
         return None;
@@ -196,7 +195,7 @@ fn total(measure: &Measure<'_>, times: &[Group], column: &str, period: &Period) 
     )
 }
 
-/// Which category changed most from the first place in time to the last.
+/// The category that changed most from the first period to the last.
 pub(super) fn movers(
     measure: &Measure<'_>,
     times: &[Group],
@@ -238,7 +237,7 @@ pub(super) fn movers(
     ups_and_downs(start, measure, best, worst, name)
 }
 
-/// Adds which rose most and which fell most, or rose least.
+/// Appends which rose most and which fell most, or rose least.
 fn ups_and_downs(
     start: Finding,
     measure: &Measure<'_>,
@@ -264,7 +263,7 @@ fn ups_and_downs(
     Some(out.say("."))
 }
 
-/// Against an earlier period: in all, and what moved most.
+/// The comparison with an earlier period: the total, and the largest changes.
 pub(super) fn compared(
     measure: &Measure<'_>,
     previous: &Measure<'_>,

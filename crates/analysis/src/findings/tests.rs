@@ -1,4 +1,4 @@
-//! Sentences that are read as a whole, so that a wrong word or number fails.
+//! Whole sentences are compared, so that a wrong word or number fails.
 
 use super::*;
 use chrono::NaiveDate;

@@ -1,19 +1,18 @@
-//! Is there a trend? The test of Mann and Kendall and the slope of Theil and Sen, which one outlier
-//! cannot bend.
+//! Trend test: Mann-Kendall, with the Theil-Sen slope, which is robust to outliers.
 //!
-//! Invariant: the p-value is exact for short series without ties, where the normal curve would be
-//! wrong.
+//! Invariant: the p-value is exact for short series without ties, where the normal approximation
+//! would be wrong.
 
-/// What the numbers say about a trend.
+/// The result of a trend test.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Trend {
-    /// The median change from one place to the next.
+    /// The median change from one value to the next.
     pub slope: f64,
-    /// How likely such an order is when there is no trend; both sides.
+    /// The two-sided p-value.
     pub p: f64,
 }
 
-/// Tests numbers in the order of time; at least five of them.
+/// Tests numbers in the order of time; needs at least five.
 pub(super) fn trend(values: &[f64]) -> Option<Trend> {
     let count = values.len();
     if !(5..=2000).contains(&count) {
@@ -35,7 +34,7 @@ pub(super) fn trend(values: &[f64]) -> Option<Trend> {
     Some(Trend { slope: median(&mut slopes)?, p })
 }
 
-/// The middle of some numbers.
+/// The median.
 pub(super) fn median(values: &mut [f64]) -> Option<f64> {
     values.sort_by(f64::total_cmp);
     let (low, high) = (values.get(values.len().checked_sub(1)? / 2)?, values.get(values.len() / 2)?);
@@ -49,10 +48,10 @@ fn ties(values: &[f64]) -> Vec<f64> {
     sorted.chunk_by(|a, b| a == b).map(|group| group.len() as f64).filter(|size| *size > 1.0).collect()
 }
 
-/// Counts, among all orders of so many different numbers, those that are at least as clear.
+/// The exact p-value: the share of all permutations that are at least as extreme.
 fn exact(count: usize, score: i64) -> f64 {
     let pairs = count * (count - 1) / 2;
-    // `shares[k]` is the share of all orders with k pairs the wrong way round.
+    // `shares[k]` is the share of all permutations with k inversions.
     let mut shares = vec![1.0];
     for size in 2..=count {
         let mut next = vec![0.0; shares.len() + size - 1];
@@ -68,7 +67,7 @@ fn exact(count: usize, score: i64) -> f64 {
     (2.0 * tail).min(1.0)
 }
 
-/// The normal curve with a correction for ties.
+/// The normal approximation with a correction for ties.
 fn normal(count: usize, score: i64, ties: &[f64]) -> f64 {
     let part = |n: f64| n * (n - 1.0) * (2.0 * n + 5.0);
     let variance = (part(count as f64) - ties.iter().map(|size| part(*size)).sum::<f64>()) / 18.0;
@@ -79,7 +78,8 @@ fn normal(count: usize, score: i64, ties: &[f64]) -> f64 {
     (2.0 * upper_tail(z)).min(1.0)
 }
 
-/// How much of the normal curve lies above z (Abramowitz and Stegun 26.2.17, good to seven places).
+/// The upper tail of the normal distribution (Abramowitz and Stegun 26.2.17, accurate to seven
+/// digits).
 fn upper_tail(z: f64) -> f64 {
     let t = 1.0 / (1.0 + 0.231_641_9 * z);
     let sum = t

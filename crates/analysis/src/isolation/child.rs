@@ -1,4 +1,4 @@
-//! The child's side: one session at a time, asked over its standard input and answered over its
+//! The child process: one session at a time, with requests on standard input and replies on
 //! standard output.
 
 use super::wire::{self, Answer, Call, Reply, Request};
@@ -11,11 +11,11 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinSet};
 
-/// How much further back than its parent it stands when both want a processor.
+/// The niceness of a child: it yields to its parent.
 const NICE: i32 = 10;
 
-/// What the kernel holds this process to. The parent watches its memory more closely; this is for
-/// when that is too slow.
+/// Kernel limits of this process. The parent monitors its memory more closely; these limits apply
+/// if that is too slow.
 pub fn confine(memory: u64) -> std::io::Result<()> {
     let limit = |bytes| Rlimit { current: Some(bytes), maximum: Some(bytes) };
     setrlimit(Resource::Core, limit(0))?;
@@ -25,7 +25,7 @@ pub fn confine(memory: u64) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Answers until the input ends.
+/// Answers requests until the input ends.
 pub async fn serve(
     mut input: impl AsyncRead + Unpin,
     mut output: impl AsyncWrite + Unpin + Send + 'static,
@@ -49,7 +49,7 @@ pub async fn serve(
     Ok(())
 }
 
-/// The open session, for the calls that run.
+/// The open session, shared by running calls.
 type Open = Arc<RwLock<Option<Arc<Session>>>>;
 
 struct Work {
@@ -74,7 +74,7 @@ impl Work {
                     session.withhold(columns);
                 }
             }
-            // In the order of the calls, so that a statement after it finds it.
+            // In the order of the calls, so that a later statement finds the frame.
             Call::AddFrame { name, frame } => {
                 if let Some(session) = open(&self.session) {
                     let _told_by_the_statement_that_reads_it = session.add_frame(&name, &frame);

@@ -1,4 +1,4 @@
-//! The parent's side: children that wait, children at work, and the watch over them.
+//! The parent process: idle children, working children, and the monitoring of their memory.
 
 use super::wire::{self, Answer, Call, Description, Reply, Request};
 use super::{Launched, Launcher};
@@ -12,21 +12,21 @@ use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 use tokio::task::JoinSet;
 
-/// Sessions that are open at once; more wait.
+/// Maximum number of open sessions; further ones wait.
 const AT_ONCE: usize = 16;
-/// Children that wait for the next session.
+/// Maximum number of idle children.
 const IDLE: usize = 2;
-/// How long a session may wait for its turn.
+/// How long a session may wait for a free slot.
 const TURN: Duration = Duration::from_secs(60);
-/// How long opening may take: many files, a database far away.
+/// Time limit of opening: many files, a remote database.
 const OPEN: Duration = Duration::from_secs(120);
-/// What a call may take longer than its statement, for the way there and back.
+/// Extra time of a call beyond its statement's time limit, for communication.
 const GRACE: Duration = Duration::from_secs(3);
-/// How long the first rows of a table may take.
+/// Time limit of reading the first rows of a table.
 const HEAD: Duration = Duration::from_secs(60);
-/// Generations below a child whose memory counts as the child's.
+/// How many generations of descendants count towards a child's memory.
 const FAMILY: usize = 4;
-/// How often the memory of children at work is looked at.
+/// Interval of the memory checks.
 const LOOK: Duration = Duration::from_millis(15);
 
 pub(crate) struct Pool {
@@ -42,7 +42,7 @@ pub(crate) struct Pool {
 enum End {
     Memory(usize),
     Late(u32),
-    /// It ended by itself: a stack that overflowed, an allocation that failed, a bug.
+    /// It died by itself: a stack overflow, a failed allocation, a bug.
     Died,
 }
 
@@ -56,7 +56,7 @@ impl End {
     }
 }
 
-/// What the tasks of a child and its users share.
+/// State shared by the tasks of a child and its users.
 struct Shared {
     pid: Option<i32>,
     calls: Mutex<Calls>,
@@ -72,7 +72,7 @@ struct Calls {
 struct Child {
     shared: Arc<Shared>,
     requests: mpsc::UnboundedSender<Vec<u8>>,
-    /// Reads, writes and watches for as long as the child is used.
+    /// The tasks that read, write and monitor while the child is used.
     _tasks: JoinSet<()>,
 }
 
@@ -81,7 +81,7 @@ fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Shared {
-    /// Ends it. Whoever waits is told why; the first reason counts.
+    /// Ends it. Waiting callers get the reason; the first reason counts.
     fn end(&self, end: End) {
         let waiting = {
             let mut calls = lock(&self.calls);
@@ -98,13 +98,13 @@ impl Shared {
         !lock(&self.calls).waiting.is_empty()
     }
 
-    /// Bytes that it and all processes below it hold and share with no other process.
+    /// The private memory of the child and all its descendants in bytes.
     fn memory(&self) -> usize {
         self.pid.map_or(0, |pid| family_memory(pid, FAMILY))
     }
 }
 
-/// The memory of a process and of those below it. A reaper may stand between the process that was
+/// The memory of a process and its descendants. A reaper may stand between the process that was
 /// started and the one that holds the data.
 fn family_memory(pid: i32, depth: usize) -> usize {
     let read = |file: &str| std::fs::read_to_string(format!("/proc/{pid}/{file}")).unwrap_or_default();
@@ -130,7 +130,7 @@ impl Pool {
         Self { launcher, memory, permits, idle: Mutex::default(), all: Mutex::default() }
     }
 
-    /// Opens a session in a child, and says what is in it.
+    /// Opens a session in a child, and returns its description.
     pub(crate) async fn open(
         self: &Arc<Self>,
         named: &[String],
@@ -152,7 +152,7 @@ impl Pool {
             spoiled,
             _permit: permit,
         };
-        // What is held elsewhere, the engine does not count.
+        // Memory outside the engine is not counted by it.
         let options = Options { memory: options.memory / 4 * 3, ..options };
         match remote.call(Call::Open { named: named.to_vec(), options }, OPEN).await? {
             Answer::Opened(description) => Ok((remote, *description)),
@@ -200,7 +200,7 @@ impl Pool {
         Ok(Child { shared, requests, _tasks: tasks })
     }
 
-    /// Ends the largest child when all of them together hold too much.
+    /// Ends the largest child if all of them together exceed the memory limit.
     fn weigh(&self) {
         let all: Vec<Arc<Shared>> = lock(&self.all).iter().filter_map(Weak::upgrade).collect();
         let alive = all.into_iter().filter(|child| lock(&child.calls).end.is_none());
@@ -219,7 +219,7 @@ pub(crate) struct Remote {
     child: Option<Child>,
     pool: Arc<Pool>,
     next: AtomicU64,
-    /// A call was given up, so the child may still be busy with it.
+    /// Set if a call was cancelled: the child may still be busy with it.
     spoiled: AtomicBool,
     _permit: OwnedSemaphorePermit,
 }
@@ -245,7 +245,7 @@ impl Remote {
         rows(self.call(Call::Head { table: table.to_owned(), rows: count }, HEAD).await?)
     }
 
-    /// Later calls find this table. One that does not fit is told by the statement that reads it.
+    /// Adds a table for later calls. If it does not fit, the statement that reads it reports it.
     pub(crate) fn add_frame(&self, name: &str, frame: &Frame) -> Result<()> {
         self.tell(Call::AddFrame { name: name.to_owned(), frame: wire::fit(frame.clone())? })
     }
@@ -295,7 +295,7 @@ impl Remote {
     }
 }
 
-/// A call that is dropped before it was answered is called off.
+/// Cancels a call that is dropped before its reply.
 struct GivenUp<'a> {
     remote: &'a Remote,
     id: u64,

@@ -1,4 +1,4 @@
-//! Sessions in another process answer as those in this one, and one that ends harms no other.
+//! Sessions in another process behave like those in this one, and a crash does not affect others.
 
 use super::pool::Pool;
 use super::{Launched, Launcher};
@@ -13,7 +13,7 @@ use steward_domain::Coded as _;
 use steward_policy::{Access, Limits};
 use tokio::task::JoinSet;
 
-/// Children that are tasks: they speak over pipes like processes, and are killed by being dropped.
+/// Children that are tasks: they communicate over pipes like processes, and dropping kills them.
 #[derive(Default)]
 struct Tasks {
     started: AtomicUsize,
@@ -80,7 +80,7 @@ async fn a_session_in_another_process_answers_the_same() {
             (one, other) => panic!("{sql}: {one:?} {other:?}"),
         }
     }
-    // What is withheld here is withheld there.
+    // Columns withheld here are withheld in the child too.
     let (head, _) = apart.session.head("people", 10).await.unwrap();
     assert!(head.fields.iter().all(|field| field.name != "email"), "{head:?}");
     drop(apart);

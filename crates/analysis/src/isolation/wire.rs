@@ -1,7 +1,7 @@
-//! What the two processes say to each other: a length in four bytes, then one JSON document.
+//! The protocol between the two processes: a length in four bytes, then one JSON document.
 //!
-//! Invariant: a message is bounded. What is longer than [`LONGEST`] is an error of the sender, not
-//! an allocation of the reader.
+//! Invariant: a message is bounded. A message longer than [`LONGEST`] is an error of the sender,
+//! not an allocation of the reader.
 
 use crate::catalogue::Catalogue;
 use crate::error::{Error, Reported, Result};
@@ -14,9 +14,9 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 
-/// The longest message. A result that does not fit is refused before it is sent.
+/// Maximum length of a message. A larger result is refused before it is sent.
 pub(super) const LONGEST: usize = 64 << 20;
-/// The most that a result may hold in cells, so that it fits into a message.
+/// Maximum size of a result's cells, so that it fits into a message.
 pub(super) const RESULT_BYTES: usize = 24 << 20;
 
 /// One request to the child.
@@ -26,16 +26,16 @@ pub(super) struct Request {
     pub(super) call: Call,
 }
 
-/// What is asked of the child.
+/// The requests to the child.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Call {
-    /// Opens the session that all later calls are about.
+    /// Opens the session that all later calls refer to.
     Open {
         named: Vec<String>,
         options: Options,
     },
-    /// Columns whose values may not be looked at, from now on. It has no reply.
+    /// Columns whose values must not be read, from now on. It has no reply.
     Withhold {
         columns: BTreeSet<(String, String)>,
     },
@@ -54,11 +54,11 @@ pub(super) enum Call {
         name: String,
         frame: Frame,
     },
-    /// Nobody waits for this call any more. It has no reply of its own.
+    /// The caller no longer waits for this call. It has no reply of its own.
     Cancel {
         of: u64,
     },
-    /// Drops the session; what is left is answered first.
+    /// Drops the session; pending calls are answered first.
     Close,
 }
 
@@ -69,7 +69,7 @@ pub(super) struct Reply {
     pub(super) result: std::result::Result<Answer, Reported>,
 }
 
-/// What a call gave.
+/// The result of a call.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Answer {
@@ -83,12 +83,12 @@ pub(super) enum Answer {
     Done,
 }
 
-/// Everything about an open session that can be known without asking its data.
+/// The description of an open session that needs no access to its data.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Description {
     pub(crate) places: Vec<SourceLocation>,
     pub(crate) catalogue: Catalogue,
-    /// For each table: the SQL of the engine that holds it, and its path there.
+    /// For each table: the dialect of its engine, and its path there.
     pub(crate) tables: Vec<(Dialect, Vec<String>)>,
     pub(crate) spelled: Vec<(String, String, BTreeMap<String, String>)>,
     pub(crate) warnings: Vec<String>,
@@ -98,7 +98,7 @@ pub(crate) struct Description {
     pub(crate) fetched: u64,
 }
 
-/// Checks that a result fits into a message, and takes out what JSON cannot say.
+/// Checks that a result fits into a message, and removes values that JSON cannot represent.
 pub(super) fn fit(mut frame: Frame) -> Result<Frame> {
     let mut bytes = 0;
     for cell in frame.rows.iter_mut().flatten() {
@@ -115,7 +115,7 @@ pub(super) fn fit(mut frame: Frame) -> Result<Frame> {
     Ok(frame)
 }
 
-/// A message as it is sent.
+/// A serialized message.
 pub(super) fn pack(message: &impl Serialize) -> std::io::Result<Vec<u8>> {
     let mut bytes = vec![0; 4];
     serde_json::to_writer(&mut bytes, message)?;
@@ -133,7 +133,7 @@ pub(super) async fn send(to: &mut (impl AsyncWrite + Unpin), bytes: &[u8]) -> st
     to.flush().await
 }
 
-/// The next message; nothing at the end.
+/// The next message; none at the end.
 pub(super) async fn receive<T: DeserializeOwned>(
     from: &mut (impl AsyncRead + Unpin),
 ) -> std::io::Result<Option<T>> {

@@ -1,10 +1,10 @@
-//! Times of the day and zones, and the reader of characters that dates are read with.
+//! Times of day and time zones, and the character cursor for parsing dates.
 //!
-//! The reader never looks outside the text, so nothing here can fail on any input.
+//! The cursor never reads outside the text, so that no input can cause a panic.
 
 use chrono::NaiveTime;
 
-/// A reader of characters that never looks outside the text.
+/// A character cursor that never reads outside the text.
 #[derive(Clone, Copy)]
 pub(super) struct Cursor<'a> {
     pub(super) text: &'a str,
@@ -108,7 +108,7 @@ pub(super) fn clock(cursor: &mut Cursor<'_>) -> Option<NaiveTime> {
     NaiveTime::from_hms_nano_opt(hour, minute, second.min(59), nanos)
 }
 
-/// The zone as minutes east of Greenwich; 0 when there is none. `None` when what stands there is no
+/// The zone as minutes east of Greenwich; 0 if there is none. `None` if the text there is not a
 /// zone.
 pub(super) fn zone(cursor: &mut Cursor<'_>) -> Option<i64> {
     cursor.spaces();
@@ -147,7 +147,7 @@ pub(super) fn zone(cursor: &mut Cursor<'_>) -> Option<i64> {
         return None;
     }
     let size = i64::from(hours * 60 + minutes);
-    // A name of the zone in parentheses repeats what the offset said.
+    // A zone name in parentheses repeats the offset.
     cursor.spaces();
     if cursor.peek() == Some(b'(') && cursor.text.ends_with(')') {
         cursor.at = cursor.text.len();

@@ -1,7 +1,7 @@
-//! Which encoding a file is written in, and its text.
+//! Detects the encoding of a file and decodes it.
 //!
 //! Detection looks at a sample, which may end in the middle of a character. Decoding never fails:
-//! what cannot be read becomes the replacement character and is counted.
+//! invalid bytes become the replacement character and are counted.
 
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
 
@@ -12,7 +12,7 @@ use super::script;
 pub enum Detected {
     /// Text in an encoding.
     Text(Charset),
-    /// Not text. The words say what it seems to be and what to do.
+    /// Not text, with what it seems to be and what to do.
     Binary(&'static str),
 }
 
@@ -23,7 +23,7 @@ pub struct Charset {
     pub encoding: &'static Encoding,
     /// How many bytes of byte order mark stand before the text.
     pub mark: usize,
-    /// Was it told by the bytes, or only guessed from how likely the characters are?
+    /// Whether the bytes prove it, or it is only guessed from the likelihood of the characters.
     pub sure: bool,
 }
 
@@ -50,7 +50,7 @@ pub struct Decoded {
     pub bad: usize,
 }
 
-/// What files of other kinds start with.
+/// Magic numbers of other file types.
 const MAGIC: [(&[u8], &str); 27] = [
     (b"PK\x03\x04", "this is a zip archive or an Excel workbook: unpack it, or save it as CSV"),
     (b"PK\x05\x06", "this is an empty zip archive"),
@@ -81,10 +81,10 @@ const MAGIC: [(&[u8], &str); 27] = [
     (b"RIFF", "this is a sound or a film"),
 ];
 
-/// What to say when nothing is known but that it is not text.
+/// The message for unknown binary data.
 const GARBAGE: &str = "this is not text but binary data: save it as CSV or JSON";
 
-/// Finds out what a file is from its first bytes.
+/// Detects the type of a file from its first bytes.
 #[must_use]
 pub fn detect(sample: &[u8]) -> Detected {
     if let Some((_, what)) =
@@ -117,16 +117,16 @@ pub fn detect(sample: &[u8]) -> Detected {
     }
 }
 
-/// Some marks of other files are plain letters, with which a header may start (`ORC,weight`): then
-/// the rest is text too.
+/// Some magic numbers are plain letters, with which a header may start (`ORC,weight`): then the
+/// rest is text too.
 fn is_words(start: &[u8], sample: &[u8]) -> bool {
     start.is_ascii()
         && start.iter().all(u8::is_ascii_alphanumeric)
         && !sample.iter().take(512).any(|b| *b == 0 || *b > 0x7f)
 }
 
-/// UTF-16 without a mark: ASCII characters such as digits and separators have their zero on one
-/// side only.
+/// UTF-16 without a byte order mark: ASCII characters such as digits and separators have their zero
+/// on one side only.
 fn wide(sample: &[u8]) -> Option<&'static Encoding> {
     let (mut even, mut odd) = (0_usize, 0_usize);
     for (place, _) in sample.iter().enumerate().filter(|(_, byte)| **byte == 0) {
@@ -147,18 +147,18 @@ fn wide(sample: &[u8]) -> Option<&'static Encoding> {
     (strange * 50 <= text.chars().count()).then_some(encoding)
 }
 
-/// A character that no text holds.
+/// A control character that no text contains.
 fn is_control(c: char) -> bool {
     c.is_control() && !matches!(c, '\t' | '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{1a}' | '\u{1b}' | '\u{85}')
 }
 
-/// More than one control character in a hundred is no text.
+/// More than one control character in a hundred means binary data.
 fn is_garbage(sample: &[u8]) -> bool {
     let strange = sample.iter().filter(|b| is_control(char::from(**b)) && **b < 0x80).count();
     strange * 100 > sample.len()
 }
 
-/// Valid UTF-8, but for a character cut at the end, or for a few bad bytes among many good
+/// Valid UTF-8, except for a truncated last character, or for a few invalid bytes among many valid
 /// characters.
 fn is_utf8(sample: &[u8]) -> bool {
     let (mut good, mut bad) = (0_usize, 0_usize);
@@ -195,11 +195,11 @@ pub fn decode(bytes: &[u8], charset: Charset) -> Decoded {
     Decoded { text: text.into_owned(), bad }
 }
 
-/// Converts a stream to UTF-8 piece by piece, so that a large file never stands in memory. Gives
-/// the number of characters that could not be read.
+/// Converts a stream to UTF-8 in chunks, so that a large file is never held in memory. Returns the
+/// number of characters that could not be decoded.
 ///
 /// # Errors
-/// What the reader or the writer said.
+/// Those of the reader or the writer.
 pub fn transcode(
     mut from: impl std::io::Read,
     mut to: impl std::io::Write,

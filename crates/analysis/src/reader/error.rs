@@ -1,7 +1,7 @@
-//! Why a file could not be read, in words that say what to do about it.
+//! Errors of reading files, with what to do about them.
 //!
-//! Every message is a full sentence for the person who brought the file; no message holds more than
-//! a short piece of it.
+//! Every message is a full sentence for the owner of the file; it contains at most a short excerpt
+//! of it.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use std::fmt;
 pub enum ReadError {
     /// There is nothing in it, or only blank lines.
     Empty,
-    /// It is not text. The words say what it seems to be and what to do.
+    /// Not text, with what it seems to be and what to do.
     Binary(&'static str),
     /// It is text, but not a table: a web page, for example.
     NotTable(&'static str),
@@ -20,7 +20,7 @@ pub enum ReadError {
         line: usize,
         /// The column, from 1.
         column: usize,
-        /// What the parser said.
+        /// The message of the parser.
         reason: String,
     },
     /// It is JSON, but there are no records in it.

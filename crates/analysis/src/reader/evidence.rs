@@ -1,7 +1,7 @@
-//! What was counted over the values of one column: the evidence for how it is written.
+//! Statistics over the values of one column: the evidence for its format.
 //!
-//! Counting takes one pass and decides nothing by itself; `guess` asks it questions. What the
-//! values do not force is added to the assumptions in words.
+//! Counting takes one pass and decides nothing by itself; `guess` evaluates it. Decisions that the
+//! values do not force are recorded as assumptions.
 
 use super::guess::Hint;
 use super::moment::{self, Order, Shape};
@@ -64,7 +64,7 @@ pub(super) struct Dates {
     pub(super) sample: Option<String>,
 }
 
-/// A year of two digits that is read as later than this was perhaps meant in the last century.
+/// A two-digit year that would be later than this may belong to the last century.
 const FUTURE: i32 = 2040;
 
 /// At least 98 %.
@@ -157,15 +157,15 @@ impl Evidence {
     pub(super) fn words(&self) -> Option<Words> {
         Words::ALL.into_iter().zip(self.yes.iter().zip(&self.no)).find_map(|(words, (yes, no))| {
             let both = *yes > 0 && *no > 0;
-            // `Unknown` next to yes and no is an answer; next to true and false it is a gap.
+            // `Unknown` next to yes and no is an answer; next to true and false it is a missing
+            // value.
             let answers = words == Words::TrueFalse || self.nothing == self.empty_text;
             let clear = (both && answers) || (words == Words::TrueFalse && yes + no > 0);
             (clear && yes + no == self.total).then_some(words)
         })
     }
 
-    /// Scale words are only believed when they cannot be something else: `5m` may be metres, `3B` a
-    /// flat.
+    /// Scale words are accepted only if they are unambiguous: `5m` may be metres, `3B` a flat.
     pub(super) fn scale_is_clear(&self) -> bool {
         let fractions = self.mark(Mark::Point) + self.mark(Mark::Comma);
         self.scaled == 0
@@ -173,14 +173,14 @@ impl Evidence {
             || (self.unclear_scale < self.scaled && (self.scales.len() > 1 || fractions > 0))
     }
 
-    /// `448 441` may be a list of two numbers: spaces are only believed to separate thousands when
-    /// they often do.
+    /// `448 441` may be a list of two numbers: spaces count as thousands separators only if they
+    /// occur often.
     pub(super) fn spaces_are_clear(&self) -> bool {
         let alike = self.spaced_most <= self.unspaced_most * 10.0;
         self.spaced == 0 || self.spaced_short > 0 || alike || self.spaced * 10 >= self.numbers * 3
     }
 
-    /// Identifiers made of digits are words, not amounts.
+    /// Identifiers made of digits are text, not amounts.
     pub(super) fn is_identifier(&self, hint: Hint) -> bool {
         let fractions = self.mark(Mark::Point) + self.mark(Mark::Comma) + self.exponents;
         let code = self.leading_zero > 0 && !hint.part_of_date;
@@ -194,7 +194,7 @@ impl Evidence {
                     && self.percent == 0))
     }
 
-    /// How the numbers are written, and what had to be assumed.
+    /// The number style, and what had to be assumed.
     pub(super) fn style(&self, decimal_comma: bool, assumptions: &mut Vec<String>) -> Style {
         let (points, commas) = (self.mark(Mark::Point), self.mark(Mark::Comma));
         let by_comma = if points == commas { decimal_comma } else { commas > points };
@@ -203,7 +203,7 @@ impl Evidence {
         let thousands = if by_comma { self.mark(Mark::MaybePoint) } else { self.mark(Mark::MaybeComma) };
         let group =
             if thousands > 0 || (self.grouped && self.spacer.is_none()) { Some(other) } else { self.spacer };
-        // A column that only holds values like 1,234 could be read both ways.
+        // A column that only holds values like 1,234 is ambiguous.
         if points + commas == 0
             && let Some(sample) = &self.ambiguous
             && let Some(number) = number::number(sample, decimal)
@@ -281,7 +281,7 @@ impl Dates {
         self.first_month.get_or_insert(day);
     }
 
-    /// Two years in a row, as in 2004/05 and 2005/06, are seasons and not months.
+    /// Two consecutive years, as in 2004/05 and 2005/06, are seasons and not months.
     pub(super) fn is_seasons(&self) -> bool {
         self.seasons > 0 && self.seasons == self.months && self.several_months
     }
@@ -299,7 +299,7 @@ impl Dates {
         }
     }
 
-    /// The order of the parts, and what had to be assumed.
+    /// The order of the date parts, and what had to be assumed.
     pub(super) fn order<'a>(
         &self,
         values: impl Iterator<Item = &'a str> + Clone,
@@ -317,8 +317,8 @@ impl Dates {
         }
         let mut order =
             if self.dotted * 2 > self.by_order || decimal_comma { Order::Dmy } else { Order::Mdy };
-        // Rows often stand in the order of time: when only one reading is sorted, or only one has
-        // even steps, it is meant.
+        // Rows are often sorted by time: if only one reading is sorted, or only one has even steps,
+        // it is meant.
         match (steps(values.clone(), Order::Dmy), steps(values, Order::Mdy)) {
             (Some(_), None) => order = Order::Dmy,
             (None, Some(_)) => order = Order::Mdy,
@@ -333,8 +333,8 @@ impl Dates {
     }
 }
 
-/// How uneven the steps between dates are, as the longest over the shortest. `None` unless at least
-/// six dates stand in one direction.
+/// How uneven the steps between dates are: the longest over the shortest. `None` unless at least
+/// six dates are sorted.
 fn steps<'a>(values: impl Iterator<Item = &'a str>, order: Order) -> Option<f64> {
     let (mut up, mut down, mut count, mut last) = (0_usize, 0_usize, 0_usize, None);
     let (mut shortest, mut longest) = (f64::INFINITY, 0.0_f64);

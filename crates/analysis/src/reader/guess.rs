@@ -1,7 +1,7 @@
-//! Decides how a column is written, from its values and its name.
+//! Decides the format of a column from its values and its name.
 //!
-//! A column is only read as numbers or dates when at least 98 % of its values fit; what does not
-//! fit is counted, and every decision that the values did not force is said in words.
+//! A column is read as numbers or dates only if at least 98 % of its values fit. Values that do not
+//! fit are counted, and every decision that the values did not force is reported.
 
 use super::evidence::{Evidence, enough};
 use super::moment::{Order, Shape};
@@ -10,7 +10,7 @@ use super::number;
 use super::value_format::{ValueFormat, is_nothing};
 use crate::frame::{Kind, Unit};
 
-/// What a column looks like.
+/// The format that a column seems to have.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Guess {
     /// How its values are read.
@@ -19,25 +19,25 @@ pub struct Guess {
     pub kind: Kind,
     /// How its numbers are shown.
     pub unit: Unit,
-    /// How many values are empty or mean "nothing".
+    /// How many values are empty or mean a missing value.
     pub nulls: usize,
-    /// How many values do not fit and are read as empty.
+    /// How many values do not fit and are read as null.
     pub bad: usize,
     /// The first few of them.
     pub examples: Vec<String>,
-    /// What was assumed without being forced by the values.
+    /// Assumptions that the values did not force.
     pub assumptions: Vec<String>,
-    /// Every value is written the way a machine writes it, so that a typed reader may be used.
+    /// Whether every value is in machine format, so that a typed reader may be used.
     pub plain: bool,
 }
 
-/// What the name of a column says about its values.
+/// What a column's name tells about its values.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Hint {
     pub(super) date: bool,
     pub(super) year: bool,
     pub(super) part_of_date: bool,
-    /// Numbers of at least so many digits are identifiers.
+    /// Numbers with at least this many digits are identifiers.
     pub(super) identifier: Option<usize>,
     pub(super) calendar: bool,
     pub(super) percent: bool,
@@ -45,7 +45,7 @@ pub(super) struct Hint {
 }
 
 impl Hint {
-    /// Reads the words of a name.
+    /// Derives the hint from the words of a name.
     fn of(label: &str) -> Self {
         let name = names::clean(label);
         let has = |words: &[&str]| name.split('_').any(|part| words.contains(&part));
@@ -70,10 +70,10 @@ impl Hint {
         let postal = has(&["zip", "zipcode", "postal", "postcode", "plz", "fips"]);
         let dialled =
             has(&["phone", "telephone", "tel", "fax", "mobile", "isbn", "iban", "ssn", "ean", "upc"]);
-        // `mobile` may also head a count of visits: only long numbers are telephones.
+        // `mobile` may also name a count of visits: only long numbers are phone numbers.
         let identifier = if postal { Some(4) } else { dialled.then_some(6) };
         let currency = match () {
-            // A name that is nothing but a currency heads its rate.
+            // A name that is only a currency means its exchange rate.
             () if !name.contains('_') => None,
             () if label.contains('$') || has(&["usd"]) => Some('$'),
             () if label.contains('€') || has(&["eur"]) => Some('€'),
@@ -104,8 +104,8 @@ impl Hint {
     }
 }
 
-/// Decides how a column is written. `label` is its name in the file, which may say that numbers are
-/// dates or years; `decimal_comma` says how other columns of the file write their fractions.
+/// Decides the format of a column. `label` is its name in the file, which may tell that numbers are
+/// dates or years; `decimal_comma` tells how other columns of the file write fractions.
 pub fn guess<'a>(values: impl Iterator<Item = &'a str> + Clone, label: &str, decimal_comma: bool) -> Guess {
     let hint = Hint::of(label);
     let mut evidence = Evidence::default();
@@ -123,7 +123,7 @@ pub fn guess<'a>(values: impl Iterator<Item = &'a str> + Clone, label: &str, dec
     settle(ValueFormat::Text, &evidence, values, Vec::new())
 }
 
-/// The format that the evidence speaks for.
+/// The format that the evidence supports.
 fn choose<'a>(
     evidence: &Evidence,
     values: impl Iterator<Item = &'a str> + Clone,
@@ -142,7 +142,7 @@ fn choose<'a>(
         if dates.zoned > 0 {
             assumptions.push("times with a zone were converted to UTC".to_owned());
         }
-        // Spreadsheets write midnight after every day.
+        // Spreadsheets add midnight to every date.
         let days = dates.past_midnight == 0 && dates.zoned == 0;
         return if dates.clocks == 0 || days {
             ValueFormat::Date { order, shape }
@@ -163,13 +163,13 @@ fn choose<'a>(
     let style = evidence.style(decimal_comma, assumptions);
     let whole = !style.percent && !style.scaled && evidence.exponents == 0;
     let written_whole = values.filter(|text| !is_nothing(text)).all(|text| {
-        // `5.0` is whole, but whoever wrote it meant a measure.
+        // `5.0` is whole, but was written as a measurement.
         number::look(text).is_none_or(|look| !look.bare.core.contains(style.decimal))
     });
     if whole && written_whole { ValueFormat::Integer { style } } else { ValueFormat::Number { style } }
 }
 
-/// Days as `20210304` and counts of seconds, which only a name can tell from amounts.
+/// Dates such as `20210304` and counts of seconds, which only the name distinguishes from amounts.
 fn counted_time<'a>(
     evidence: &Evidence,
     values: impl Iterator<Item = &'a str> + Clone,

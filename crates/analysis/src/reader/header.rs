@@ -1,7 +1,7 @@
 //! Where a table starts, and whether its first record holds names.
 //!
-//! These are votes, not rules: every column says whether its first cell is of another nature than
-//! the cells below.
+//! These are votes, not rules: every column votes whether its first cell differs in nature from the
+//! cells below.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -24,12 +24,12 @@ fn is_clock(text: &str) -> bool {
     fit && (2..=3).contains(&parts)
 }
 
-/// A number, a date, a time, or a truth: something that is not a name.
+/// A number, a date, a time, or a boolean: something that is not a name.
 #[must_use]
 pub fn is_typed(text: &str) -> bool {
     let text = text.trim();
     text.is_empty()
-        // `- 250 m` is the name of a measure more often than minus 250 million.
+        // `- 250 m` is more often the name of a measure than minus 250 million.
         || number::look(text).is_some_and(|look| look.bare.scale == 1.0)
         || is_clock(text)
         || moment::moment(text, Order::Mdy).or_else(|| moment::moment(text, Order::Dmy)).is_some()
@@ -81,7 +81,8 @@ fn is_preamble(row: &[Cow<'_, str>], usual: usize, next: &[Row<'_>]) -> bool {
         || (usual >= 4 && (row.len() * 2 < usual || full * 3 <= usual))
 }
 
-/// Is the first record a row of groups above the names, such as years above `units` and `amount`?
+/// Whether the first record is a row of groups above the names, such as years above `units` and
+/// `amount`.
 pub(super) fn is_upper_header(rows: &[Row<'_>]) -> bool {
     let [upper, names, body @ ..] = rows else { return false };
     let gaps = upper.len() - filled(upper);
@@ -93,7 +94,7 @@ pub(super) fn is_upper_header(rows: &[Row<'_>]) -> bool {
     filled(upper) > 0 && gaps * 3 >= upper.len() && names_fit && typed * 2 > body.len()
 }
 
-/// Puts the group before each name; a group reaches as far as the next one.
+/// Prefixes each name with its group; a group extends to the next one.
 pub(super) fn join_headers(upper: &[Cow<'_, str>], labels: &mut [String]) {
     let mut group = String::new();
     for (cell, label) in upper.iter().zip(labels) {
@@ -125,7 +126,7 @@ pub(super) fn has_header(head: &[Cow<'_, str>], table: &[&Row<'_>]) -> bool {
     if table.is_empty() {
         return named * 2 >= head.len() && named > 0;
     }
-    // Files that were joined repeat their header.
+    // Concatenated files repeat their header.
     if named == head.len() && head.len() > 1 && table.iter().any(|row| row.as_slice() == head) {
         return true;
     }
@@ -142,7 +143,7 @@ pub(super) fn has_header(head: &[Cow<'_, str>], table: &[&Row<'_>]) -> bool {
     if votes == 0.0 { named > 0 && distinct && named * 2 >= head.len() } else { votes > 0.0 }
 }
 
-/// What stands below the first cell of a column.
+/// Statistics of the cells below the first cell of a column.
 #[derive(Default)]
 struct Below<'a> {
     count: usize,
@@ -173,7 +174,7 @@ fn below<'a>(cell: &str, table: &'a [&Row<'_>], place: usize) -> Below<'a> {
     found
 }
 
-/// What one column says: above zero for a name.
+/// The vote of one column: positive for a name.
 fn vote(cell: &str, table: &[&Row<'_>], place: usize, years: bool) -> f64 {
     let cell = cell.trim();
     let found = below(cell, table, place);
@@ -184,16 +185,16 @@ fn vote(cell: &str, table: &[&Row<'_>], place: usize, years: bool) -> f64 {
     let data = typed * 10 >= count * 8;
     match (data, is_typed(cell)) {
         (true, false) => 1.0,
-        // Years stand above the amounts of each year.
+        // Years are headers of the amounts of each year.
         (_, true) if years && is_year(cell) && same * 4 < count => 0.2,
         (true, true) => -1.0,
         (false, true) => -0.3,
-        // A column of one word repeated may be called by that word.
+        // A column of one repeated word may have that word as its name.
         (false, false) if same * 10 >= count * 9 => 0.0,
         (false, false) if same > 0 => -0.4,
         // Codes of one length under a name of another.
         (false, false) if !found.uneven && count > 2 && found.length != Some(cell.chars().count()) => 0.5,
-        // A word that is none of the few words that repeat below.
+        // A word that is not one of the few repeated words below.
         (false, false) if count >= 8 && found.distinct.len() * 2 < count => 0.4,
         (false, false) => 0.0,
     }

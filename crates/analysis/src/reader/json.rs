@@ -1,8 +1,8 @@
 //! Tables in JSON: lists of objects, objects of lists, one object per line.
 //!
-//! Objects inside objects become columns with dots in their names, down to a fixed depth; lists
-//! stay JSON text. Columns keep the order in which the file names them. The parser refuses text
-//! that is nested too deeply, so nothing recurses without a limit.
+//! Nested objects become columns with dots in their names, down to a fixed depth; lists stay JSON
+//! text. Columns keep their order in the file. The parser refuses deeply nested text, so recursion
+//! is bounded.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -13,9 +13,9 @@ use super::error::ReadError;
 use super::layout::MOST_COLUMNS;
 use super::read::MOST_CELLS;
 
-/// Objects deeper than this stay JSON text.
+/// Objects nested deeper than this stay JSON text.
 const DEEPEST: usize = 6;
-/// Longer lines of a file with one object per line are counted as broken.
+/// Longer lines of a file with one object per line count as broken.
 const LONGEST_LINE: usize = 32 << 20;
 /// Keys under which services put their records, in the order in which they are tried.
 const WRAPPERS: [&str; 8] = ["data", "results", "records", "items", "rows", "value", "values", "features"];
@@ -87,7 +87,7 @@ impl<'de> Deserialize<'de> for Node {
 }
 
 impl Node {
-    /// As it would stand in a cell: words bare, lists and objects as JSON.
+    /// The value as a table cell: plain text, lists and objects as JSON.
     fn cell(&self) -> String {
         match self {
             Self::Null => String::new(),
@@ -96,7 +96,7 @@ impl Node {
         }
     }
 
-    /// As JSON. The depth is bounded because the parser bounded it.
+    /// The value as JSON. The parser has bounded the depth.
     fn json(&self) -> String {
         match self {
             Self::Null => "null".to_owned(),
@@ -129,7 +129,7 @@ pub struct Table {
     pub cut: bool,
 }
 
-/// Lines that were left out.
+/// Lines that were skipped.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Bad {
     /// How many.
@@ -223,7 +223,7 @@ impl Builder {
 /// Finds the table in a JSON text.
 ///
 /// # Errors
-/// When it is not JSON, or when there are no records in it.
+/// If it is not JSON, or there are no records in it.
 pub fn table(text: &str, limit_rows: usize) -> Result<Table, ReadError> {
     if text.trim().is_empty() {
         return Err(ReadError::Empty);
@@ -247,14 +247,14 @@ pub fn table(text: &str, limit_rows: usize) -> Result<Table, ReadError> {
     }
 }
 
-/// The error of the parser, without the place that is told apart.
+/// The error of the parser, without the position, which is reported separately.
 fn not_json(error: &serde_json::Error) -> ReadError {
     let whole = error.to_string();
     let reason = whole.split(" at line ").next().unwrap_or_default().chars().take(120).collect();
     ReadError::NotJson { line: error.line(), column: error.column(), reason }
 }
 
-/// A list of records. A list of lists starts with the names when they are all words.
+/// A list of records. A list of lists starts with the names if they are all text.
 fn from_list(nodes: &[Node], limit_rows: usize) -> Result<Table, ReadError> {
     let first = nodes
         .iter()
@@ -305,7 +305,7 @@ fn from_object(entries: &[(String, Node)], limit_rows: usize) -> Result<Table, R
     if let Some(table) = from_keyed(entries, limit_rows)? {
         return Ok(table);
     }
-    // One level of wrapping more, as in {"result": {"data": [...]}}; the parser has bounded the
+    // One more level of wrapping, as in {"result": {"data": [...]}}; the parser has bounded the
     // depth.
     if let [(_, Node::Object(inner))] = entries
         && inner.iter().any(|(_, node)| matches!(node, Node::List(_) | Node::Object(_)))
@@ -317,8 +317,8 @@ fn from_object(entries: &[(String, Node)], limit_rows: usize) -> Result<Table, R
     builder.finish(false)
 }
 
-/// An object of objects with alike keys: columns by row number as some tools write them, or records
-/// by their key.
+/// An object of objects with similar keys: columns by row number as some tools write them, or
+/// records by their key.
 fn from_keyed(entries: &[(String, Node)], limit_rows: usize) -> Result<Option<Table>, ReadError> {
     let inner: Vec<&[(String, Node)]> = entries
         .iter()
@@ -377,7 +377,7 @@ fn from_columns(entries: &[(String, Node)], limit_rows: usize) -> Result<Table, 
 /// Reads one object from each line.
 ///
 /// # Errors
-/// When no line is good.
+/// If no line is valid.
 pub fn lines(text: &str, limit_rows: usize) -> Result<(Table, Bad), ReadError> {
     let mut builder = Builder::default();
     let mut bad = Bad::default();
@@ -414,8 +414,8 @@ pub fn lines(text: &str, limit_rows: usize) -> Result<(Table, Bad), ReadError> {
     Ok((builder.finish(cut)?, bad))
 }
 
-/// Is the first line a whole object? Then there is one on each line, unless the file is this one
-/// object.
+/// Whether the first line is a whole object. Then there is one on each line, unless the file is
+/// this one object.
 #[must_use]
 pub fn starts_with_line(text: &str) -> bool {
     let mut lines = text.lines().filter(|line| !line.trim().is_empty());

@@ -1,8 +1,7 @@
-//! How a delimited file is laid out: separator, quotes, lines before the table, names of the
-//! columns.
+//! The layout of a delimited file: separator, quotes, lines before the table, column names.
 //!
-//! `sniff` looks at a sample and decides once; the whole file is then read with the same layout, by
-//! this crate or by an engine. `columns` are unique names for SQL and `labels` are the words of the
+//! `sniff` decides once from a sample; the whole file is then read with the same layout, by this
+//! crate or by an engine. `columns` are unique names for SQL and `labels` are the names in the
 //! file, one for each field of a record.
 
 use std::borrow::Cow;
@@ -57,7 +56,7 @@ pub struct Layout {
     pub terminator: Terminator,
     /// Lines that start with this byte are comments.
     pub comment: Option<u8>,
-    /// The header lacks the name of the first column, which holds the names of the rows.
+    /// The header lacks the name of the first column, which holds row names.
     pub row_names: bool,
     /// Quotes in the sample were not well formed, or stand after spaces.
     pub loose_quotes: bool,
@@ -72,15 +71,14 @@ impl Layout {
         Shape { delimiter: self.delimiter, quote: self.quote, escape: self.escape, wide: self.wide }
     }
 
-    /// Would a strict reader of delimited files, given this layout, read the file as this crate
-    /// does?
+    /// Whether a strict CSV reader with this layout would read the file as this crate does.
     #[must_use]
     pub fn is_strict(&self) -> bool {
         self.delimiter != b' ' && !self.ragged && !self.row_names && !self.loose_quotes && !self.ruled
     }
 }
 
-/// At most this much of a sample is looked at.
+/// Maximum size of the sample.
 const SAMPLE: usize = 1 << 20;
 /// At most this many records are looked at.
 const RECORDS: usize = 1000;
@@ -88,10 +86,10 @@ const RECORDS: usize = 1000;
 const TRIED: usize = 200;
 /// Longer labels are cut.
 const LONGEST_LABEL: usize = 500;
-/// More columns than this are a sign of a wrong separator or of a broken file.
+/// More columns than this indicate a wrong separator or a broken file.
 pub const MOST_COLUMNS: usize = 8192;
 
-/// The separators, whether they come in runs of two or more, and how likely they are. The first of
+/// The separators, whether they occur in runs of two or more, and their likelihood. The first of
 /// equals wins.
 const DELIMITERS: [(u8, bool, f64); 9] = [
     (b',', false, 1.0),
@@ -108,10 +106,10 @@ const DELIMITERS: [(u8, bool, f64); 9] = [
 /// One record of the sample, with where it starts.
 pub(super) type Row<'a> = Vec<Cow<'a, str>>;
 
-/// Finds out how a file is laid out.
+/// Detects the layout of a file.
 ///
 /// # Errors
-/// When there is nothing in it, or when it is something else than a table.
+/// If it is empty, or is not a table.
 pub fn sniff(sample: &str) -> Result<Layout, ReadError> {
     let text = cut(sample.strip_prefix('\u{feff}').unwrap_or(sample));
     if text.trim().is_empty() {
@@ -134,7 +132,7 @@ pub fn sniff(sample: &str) -> Result<Layout, ReadError> {
     Ok(layout)
 }
 
-/// The part of the sample that is looked at, without a line that was cut.
+/// The part of the sample that is used, without a truncated line.
 fn cut(text: &str) -> &str {
     let Some(part) = text.get(..text.floor_char_boundary(SAMPLE)).filter(|part| part.len() < text.len())
     else {
@@ -144,7 +142,7 @@ fn cut(text: &str) -> &str {
     part.get(..end).unwrap_or(part)
 }
 
-/// Pages and documents that are often saved in place of a table.
+/// Refuses web pages and documents that are often saved instead of a table.
 fn refuse_markup(text: &str) -> Result<(), ReadError> {
     let start = text.trim_start();
     let begins = |word: &str| start.get(..word.len()).is_some_and(|head| head.eq_ignore_ascii_case(word));
@@ -224,7 +222,7 @@ pub(super) fn usual_width(rows: &[Row<'_>]) -> (usize, usize) {
     counts.into_iter().max_by_key(|(width, count)| (*count, *width)).unwrap_or((1, 0))
 }
 
-/// The separator that cuts the text most evenly into cells that look like values.
+/// The separator that splits the text most evenly into cells that look like values.
 fn best_shape(text: &str) -> Shape {
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).take(TRIED).collect();
     let mut best: Option<(Shape, f64)> = None;
@@ -242,14 +240,14 @@ fn best_shape(text: &str) -> Shape {
             best = Some((shape, score * prior));
         }
     }
-    // One column: a separator that does not occur leaves every line whole.
+    // One column: with a separator that does not occur, every line stays whole.
     let unused =
         || b",\t;|~".iter().find(|delimiter| !text.as_bytes().contains(delimiter)).copied().unwrap_or(0x1f);
     best.map_or_else(|| shape_for(text, unused()), |(shape, _)| shape)
 }
 
-/// A file of one column whose values hold the separator: a name without it, then numbers or times
-/// with it.
+/// A file of one column whose values contain the separator: a name without it, then numbers or
+/// times with it.
 fn is_one_column(lines: &[&str], delimiter: u8) -> bool {
     let Some((first, rest)) = lines.split_first() else { return false };
     let delimiter = char::from(delimiter);
@@ -259,7 +257,7 @@ fn is_one_column(lines: &[&str], delimiter: u8) -> bool {
         && rest.iter().all(|line| is_typed(line))
 }
 
-/// Does the colon stand in times and addresses of the web?
+/// Whether the colon occurs in times and URLs.
 fn is_punctuation(lines: &[&str]) -> bool {
     let digits = |bytes: [&u8; 3]| bytes.iter().all(|b| b.is_ascii_digit());
     let time = |line: &str| {
@@ -269,10 +267,10 @@ fn is_punctuation(lines: &[&str]) -> bool {
     count * 2 >= lines.len()
 }
 
-/// How well a separator fits, from 0 to 1; `None` when it does not.
+/// How well a separator fits, from 0 to 1; `None` if it does not.
 fn score(rows: &[Row<'_>], shape: Shape) -> Option<f64> {
     let delimiter = shape.delimiter;
-    // Some programs give no name to the first column.
+    // Some programs omit the name of the first column.
     let unnamed = rows.len() > 2
         && rows.first().is_some_and(|head| rows.iter().skip(1).all(|row| row.len() == head.len() + 1));
     let rows = if unnamed { rows.get(1..).unwrap_or(rows) } else { rows };
@@ -296,13 +294,13 @@ fn score(rows: &[Row<'_>], shape: Shape) -> Option<f64> {
             typed += 1;
             worth += 1.0;
         } else {
-            // A cell that holds another separator was perhaps not cut where it should be.
+            // A cell that contains another separator was perhaps split wrongly.
             let uncut =
                 cell.bytes().any(|b| matches!(b, b';' | b'\t' | b'|' | b'~' | b'^') && b != delimiter);
             worth += if uncut { 0.2 } else { 0.75 };
         }
     }
-    // Words are separated by spaces too: only a table of mostly numbers is believed.
+    // Spaces also separate words: only a table of mostly numbers is accepted.
     let enough = if shape.wide { rows.len() > 2 } else { typed * 2 >= cells };
     if delimiter == b' ' && (!enough || even < 0.9) {
         return None;
@@ -350,7 +348,7 @@ fn describe(text: &str, body: &str, start: usize, shape: Shape) -> Layout {
     if let Some(upper) = upper.filter(|_| has_header) {
         header::join_headers(&upper, &mut labels);
     }
-    // The last record of a sample may have been cut.
+    // The last record of a sample may be truncated.
     let whole = if text.ends_with(['\n', '\r']) || table.len() < 2 { table.len() } else { table.len() - 1 };
     let uneven = |row: &&&Row<'_>| row.len() != labels.len();
     Layout {
@@ -370,18 +368,19 @@ fn describe(text: &str, body: &str, start: usize, shape: Shape) -> Layout {
         comment,
         row_names,
         loose_quotes: records.broken_quotes > 0 || records.spaced_quotes,
-        // Without a header there is nothing to draw a line below.
+        // Without a header there is no ruled line.
         ruled: ruled && has_header,
     }
 }
 
-/// Is it a line drawn below the header, as programs for the terminal print it?
+/// Whether it is a ruled line below the header, as terminal programs print it.
 pub(super) fn is_rule(row: &[Cow<'_, str>]) -> bool {
     let drawn = |cell: &str| cell.bytes().all(|b| matches!(b, b'-' | b'=' | b'+' | b':' | b' '));
     row.iter().all(|cell| drawn(cell)) && row.iter().any(|cell| cell.contains("---") || cell.contains("==="))
 }
 
-/// Is it a comment? A record with the usual number of fields is data, whatever it starts with.
+/// Whether it is a comment. A record with the usual number of fields is data, whatever it starts
+/// with.
 pub(super) fn is_comment(row: &[Cow<'_, str>], usual: usize) -> bool {
     row.len() != usual && row.first().is_some_and(|cell| cell.trim_start().starts_with('#'))
 }

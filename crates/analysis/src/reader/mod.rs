@@ -29,7 +29,7 @@ pub use value_format::ValueFormat;
 
 use crate::frame::{Frame, Kind};
 
-/// Whether texts are dates throughout: ISO days or moments, as databases without a date type keep
+/// Whether all texts are dates: ISO dates or timestamps, as databases without a date type store
 /// them.
 pub(crate) fn guess_time(texts: &[&str]) -> Option<Kind> {
     let iso = |text: &str| {
@@ -48,7 +48,7 @@ pub(crate) fn guess_time(texts: &[&str]) -> Option<Kind> {
     Some(if texts.iter().all(|text| text.len() == 10) { Kind::Date } else { Kind::Timestamp })
 }
 
-/// Columns that are said to be times but came as text become times.
+/// Converts text columns that were announced as times to times.
 pub(crate) fn undress_times(frame: &mut Frame) {
     for index in 0..frame.fields.len() {
         if frame.fields.get(index).is_some_and(|field| field.kind.is_time()) {

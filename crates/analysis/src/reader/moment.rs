@@ -1,14 +1,14 @@
-//! Days and moments as people write them: ISO, slashes and dots, month names, clock times, zones.
+//! Dates and times as people write them: ISO, slashes and dots, month names, clock times, zones.
 //!
-//! Nothing here fails or allocates. A moment with a zone is given in UTC. Whether `3/4/2021` starts
-//! with the day or the month is always told by the caller, because one value alone cannot say.
+//! Nothing here fails or allocates. A time with a zone is converted to UTC. The caller specifies
+//! whether `3/4/2021` starts with the day or the month, because a single value cannot tell.
 
 use chrono::{DateTime, NaiveDate, NaiveDateTime, NaiveTime, TimeDelta};
 use serde::{Deserialize, Serialize};
 
 use super::clock::{Cursor, Digits, clock, same, zone};
 
-/// In which order the parts of a numeric date stand.
+/// The order of the parts of a numeric date.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Order {
@@ -21,7 +21,7 @@ pub enum Order {
 }
 
 impl Order {
-    /// For people.
+    /// The order as text for people.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -52,7 +52,7 @@ pub enum Shape {
     UnixMilliseconds,
 }
 
-/// What one written date says.
+/// A parsed date.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Moment {
     /// The day, in UTC when there was a zone.
@@ -61,7 +61,7 @@ pub struct Moment {
     pub clock: Option<NaiveTime>,
     /// How it was written.
     pub shape: Shape,
-    /// The first two numbers and the separator, when their order is a matter of convention.
+    /// The first two numbers and the separator, if their order depends on convention.
     pub parts: Option<(u32, u32, u8)>,
     /// Did it name a zone other than UTC?
     pub zoned: bool,
@@ -89,7 +89,7 @@ const MONTHS: [(&str, u32); 46] = [
     ("septembre", 9), ("octobre", 10), ("novembre", 11), ("décembre", 12), ("enero", 1),
 ];
 
-/// Days of the week, which are read over.
+/// Weekdays, which are skipped.
 const WEEKDAYS: [&str; 16] = [
     "mon",
     "tue",
@@ -121,7 +121,7 @@ enum Part {
     Month(u32),
 }
 
-/// Four digits at a place, two digits at a place: the fast way for ISO dates.
+/// A number of fixed length at a position: the fast path for ISO dates.
 fn fixed(bytes: &[u8], from: usize, length: usize) -> Option<u32> {
     let mut value = 0_u32;
     for byte in bytes.get(from..from + length)? {
@@ -169,8 +169,8 @@ pub fn moment(text: &str, order: Order) -> Option<Moment> {
     slashed(text, order).or_else(|| basic(text)).or_else(|| spelled(text, order))
 }
 
-/// `T10:05:06` or ` 10:05:06`, with or without `Z`, after an ISO day: the usual form of machines,
-/// read by place.
+/// `T10:05:06` or ` 10:05:06`, with or without `Z`, after an ISO date: the usual machine format,
+/// parsed by position.
 fn iso_clock(bytes: &[u8]) -> Option<NaiveTime> {
     let (Some(b'T' | b' '), Some(b':'), Some(b':')) = (bytes.get(10), bytes.get(13), bytes.get(16)) else {
         return None;
@@ -181,8 +181,8 @@ fn iso_clock(bytes: &[u8]) -> Option<NaiveTime> {
     NaiveTime::from_hms_opt(fixed(bytes, 11, 2)?, fixed(bytes, 14, 2)?, fixed(bytes, 17, 2)?)
 }
 
-/// Three numbers with the same separator and nothing else: the usual form of people, read without
-/// looking for words.
+/// Three numbers with the same separator and nothing else: the usual format of people, parsed
+/// without looking for words.
 fn slashed(text: &str, order: Order) -> Option<Moment> {
     let mut cursor = Cursor { text, at: 0 };
     let first = cursor.digits()?;
@@ -208,7 +208,7 @@ fn basic(text: &str) -> Option<Moment> {
         .filter(|_| clock.len() <= 6)
 }
 
-/// The general way: up to three parts, then a time.
+/// The general case: up to three parts, then a time.
 fn spelled(text: &str, order: Order) -> Option<Moment> {
     let mut cursor = Cursor { text, at: 0 };
     let mut parts = [None::<Part>; 3];
@@ -217,7 +217,7 @@ fn spelled(text: &str, order: Order) -> Option<Moment> {
     while count < 3 && !cursor.done() {
         let before = cursor;
         let part = part(&mut cursor)?;
-        // A colon right after a number means that the clock has begun.
+        // A colon right after a number means that the time has started.
         if matches!(part, Some(Part::Number(..))) && cursor.peek() == Some(b':') {
             cursor = before;
             break;
@@ -241,7 +241,7 @@ fn spelled(text: &str, order: Order) -> Option<Moment> {
     }
 }
 
-/// The next part; `Some(None)` for a word that is read over.
+/// The next part; `Some(None)` for a word that is skipped.
 fn part(cursor: &mut Cursor<'_>) -> Option<Option<Part>> {
     if let Some((value, length)) = cursor.digits() {
         // `4th of March`.
@@ -263,8 +263,7 @@ fn part(cursor: &mut Cursor<'_>) -> Option<Option<Part>> {
     over.then_some(None)
 }
 
-/// What stands between two parts: the separator, `b' '` for spaces, `T` before a time, 0 for
-/// nothing.
+/// The separator between two parts: `b' '` for spaces, `T` before a time, 0 for none.
 fn gap(cursor: &mut Cursor<'_>) -> u8 {
     let mut found = if cursor.spaces() { b' ' } else { 0 };
     if let Some(byte) = cursor.peek().filter(|b| matches!(b, b'-' | b'/' | b'.' | b',' | b'\'')) {
@@ -280,7 +279,7 @@ fn gap(cursor: &mut Cursor<'_>) -> u8 {
     found
 }
 
-/// A year of four digits, or of two: up to 68 is this century.
+/// A four-digit year, or a two-digit one: up to 68 is this century.
 fn year((value, length): Digits) -> Option<i32> {
     let value = i32::try_from(value).ok()?;
     match length {
@@ -294,7 +293,7 @@ fn year((value, length): Digits) -> Option<i32> {
 /// A whole date from three parts.
 fn three(a: Part, b: Part, c: Part, gaps: [u8; 3], order: Order, cursor: Cursor<'_>) -> Option<Moment> {
     let [first, second, _] = gaps;
-    // `Aug 22 - 25` is a range of days: a year of two digits needs the separators of a date.
+    // `Aug 22 - 25` is a range of days: a two-digit year needs the separators of a date.
     let even = first == second || matches!(second, b',' | b'\'');
     let named = |y: Digits, month: u32, d: Digits| {
         let fits = d.1 <= 2 && (y.1 == 4 || even);
@@ -311,7 +310,7 @@ fn three(a: Part, b: Part, c: Part, gaps: [u8; 3], order: Order, cursor: Cursor<
             finish(named((y, m), month, (x, n))?, cursor, Shape::Named, None)
         }
         (Part::Number(x, n), Part::Number(y, m), Part::Number(z, k)) => {
-            // Spaces between three bare numbers say nothing about dates.
+            // Three plain numbers separated by spaces are not a date.
             if first != second || !matches!(first, b'-' | b'/' | b'.') {
                 return None;
             }
@@ -322,7 +321,7 @@ fn three(a: Part, b: Part, c: Part, gaps: [u8; 3], order: Order, cursor: Cursor<
     }
 }
 
-/// The day, and the two numbers whose order is a matter of convention.
+/// The date, and the two numbers whose order depends on convention.
 type Resolved = (NaiveDate, Option<(u32, u32, u8)>);
 
 /// Three numbers.
@@ -343,8 +342,8 @@ fn numeric(x: Digits, y: Digits, z: Digits, separator: u8, order: Order) -> Opti
     Some((day, parts))
 }
 
-/// A month from two parts, or a day whose year stands after the clock as in `Wed Aug 27 13:08:45
-/// +0000 2008`.
+/// A month from two parts, or a date whose year follows the time as in `Wed Aug 27 13:08:45 +0000
+/// 2008`.
 fn two(a: Part, b: Part, gaps: [u8; 3], cursor: Cursor<'_>) -> Option<Moment> {
     let [gap, ..] = gaps;
     // `1901 - 02` is a range of years.
@@ -406,7 +405,7 @@ pub fn compact(text: &str) -> Option<NaiveDate> {
     NaiveDate::from_ymd_opt(i32::try_from(year).ok()?, fixed(bytes, 4, 2)?, fixed(bytes, 6, 2)?)
 }
 
-/// A count since 1970 as a moment, between 1990 and 2100: other numbers are amounts.
+/// A Unix time between 1990 and 2100: other numbers are amounts.
 #[must_use]
 pub fn unix(text: &str, milliseconds: bool) -> Option<NaiveDateTime> {
     const FROM: f64 = 631_152_000.0;

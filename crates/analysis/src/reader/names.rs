@@ -1,12 +1,11 @@
-//! Names of columns that can be written in SQL, made from whatever stands in the first line of a
-//! file.
+//! SQL column names, derived from the first line of a file.
 //!
-//! The names of one table are unique whatever their case, never empty and never start with a digit.
-//! The words of the file are kept next to them as labels, so nothing is lost.
+//! The names of one table are unique ignoring case, never empty, and never start with a digit. The
+//! original names are kept as labels.
 
 use std::collections::HashSet;
 
-/// Longer names are cut.
+/// Longer names are truncated.
 const LONGEST: usize = 60;
 
 /// A name for SQL: lower case, words joined by `_`, letters of every script kept. Empty when there
@@ -14,8 +13,8 @@ const LONGEST: usize = 60;
 #[must_use]
 pub fn clean(label: &str) -> String {
     let mut name = String::with_capacity(label.len().min(LONGEST * 4));
-    // How many small letters stand right before: a capital after two of them starts a word, so that
-    // `kWh` stays whole.
+    // How many lower-case letters precede: a capital after two of them starts a word, so that `kWh`
+    // stays one word.
     let mut small = 0_usize;
     let mut chars = label.trim().chars().peekable();
     while let Some(c) = chars.next() {
@@ -24,7 +23,7 @@ pub fn clean(label: &str) -> String {
         }
         let spelled = match c {
             '%' => Some("percent"),
-            // A sharp is a number when it stands alone, and an ornament when it is glued to a word.
+            // `#` means "number" when it stands alone, and is dropped when attached to a word.
             '#' if chars.peek().is_none_or(|next| !next.is_alphanumeric()) => Some("number"),
             '&' if !name.is_empty() => Some("and"),
             _ => None,
@@ -49,8 +48,8 @@ pub fn clean(label: &str) -> String {
     if name.starts_with(|c: char| c.is_numeric()) { format!("c_{name}") } else { name.to_owned() }
 }
 
-/// Vowel signs and accents that belong to the letter before them: `is_alphanumeric` leaves some of
-/// them out.
+/// Vowel signs and accents that belong to the letter before them, some of which `is_alphanumeric`
+/// excludes.
 fn is_mark(c: char) -> bool {
     matches!(u32::from(c), 0x300..=0x36f | 0x591..=0x5c7 | 0x610..=0x61a | 0x64b..=0x65f | 0x900..=0xdff | 0xe31..=0xe4e)
         && !c.is_whitespace()
@@ -73,7 +72,7 @@ pub fn unique<S: AsRef<str>>(labels: &[S]) -> Vec<String> {
             *name = format!("column_{}", place + 1);
         }
     }
-    // A name that stands in the file as it is comes before one that was made by counting.
+    // A name that occurs in the file takes precedence over a generated one.
     let given: HashSet<String> = wanted.iter().cloned().collect();
     let mut taken: HashSet<String> = HashSet::with_capacity(wanted.len());
     let mut next: std::collections::HashMap<String, usize> = std::collections::HashMap::new();

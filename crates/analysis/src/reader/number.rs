@@ -1,8 +1,7 @@
 //! Numbers as people write them: signs, currency, percent, thousands separators, scale words.
 //!
-//! Nothing here fails or allocates: a text that is not a number gives `None`. Which character is
-//! the decimal one is always told by the caller, because one value alone cannot say whether `1,234`
-//! is large or small.
+//! Nothing here fails or allocates: a text that is not a number gives `None`. The caller specifies
+//! the decimal separator, because a single value cannot tell whether `1,234` is large or small.
 
 /// The parsed parts of a number.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -23,7 +22,7 @@ pub struct NumberParts<'a> {
     pub scale: f64,
 }
 
-/// What the separators of one number say.
+/// What the separators of one number tell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mark {
     /// Digits only, or grouped by something that is never a decimal separator.
@@ -38,7 +37,7 @@ pub enum Mark {
     MaybeComma,
 }
 
-/// What one written number looks like.
+/// The analysis of one written number.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Look<'a> {
     /// The bare number.
@@ -57,7 +56,7 @@ pub struct Look<'a> {
     pub exponent: bool,
 }
 
-/// Long enough for every number that means something; longer runs of digits are identifiers.
+/// Longer digit sequences are identifiers.
 const LONGEST: usize = 48;
 
 /// Signs that stand before or after an amount.
@@ -152,7 +151,7 @@ fn back_currency(text: &str) -> Option<(char, &str)> {
     CURRENCIES.iter().find_map(|(word, sign)| Some((*sign, text.strip_suffix(word)?)))
 }
 
-/// Takes a scale word off the back. A word that is glued to other letters is not one.
+/// Removes a scale word at the end. A word that is attached to other letters is not one.
 fn back_scale(text: &str) -> Option<(f64, &str)> {
     text.bytes().next_back().filter(u8::is_ascii_alphabetic)?;
     SCALES.iter().find_map(|(word, scale)| {
@@ -163,8 +162,8 @@ fn back_scale(text: &str) -> Option<(f64, &str)> {
     })
 }
 
-/// Strips currency, units and signs. What is left starts with a digit or a separator; whether it is a number
-/// is not yet known.
+/// Strips currency, units and signs. The rest starts with a digit or a separator; it may still not
+/// be a number.
 #[must_use]
 pub fn undress(text: &str) -> Option<NumberParts<'_>> {
     let mut bare = NumberParts {
@@ -184,7 +183,7 @@ pub fn undress(text: &str) -> Option<NumberParts<'_>> {
     Some(bare)
 }
 
-/// The front: signs, opening parenthesis, currency, in any order and each at most once.
+/// The start: signs, opening parenthesis, currency, in any order and each at most once.
 fn undress_front(bare: &mut NumberParts<'_>) -> Option<()> {
     let mut signed = false;
     loop {
@@ -219,7 +218,7 @@ fn undress_front(bare: &mut NumberParts<'_>) -> Option<()> {
     }
 }
 
-/// The back: closing parenthesis, percent, currency, scale, a minus after the number.
+/// The end: closing parenthesis, percent, currency, scale, trailing minus.
 fn undress_back(bare: &mut NumberParts<'_>) -> Option<()> {
     let mut closed = false;
     let mut scaled = false;
@@ -252,7 +251,7 @@ fn undress_back(bare: &mut NumberParts<'_>) -> Option<()> {
     }
 }
 
-/// Room for one number in the form that the standard library reads.
+/// Buffer for one number in the format of the standard library.
 struct Plain {
     bytes: [u8; LONGEST + 2],
     length: usize,
@@ -274,8 +273,7 @@ impl Plain {
     }
 }
 
-/// Removes group separators, checks that they stand where thousands are, and writes the decimal one
-/// as a point.
+/// Removes group separators, checks their positions, and writes the decimal separator as a point.
 fn plain(core: &str, decimal: char) -> Option<Plain> {
     let mut out = Plain { bytes: [0; LONGEST + 2], length: 0, whole: true };
     let mut group: Option<char> = None;
@@ -327,8 +325,8 @@ fn exponent(mut out: Plain, rest: impl Iterator<Item = char>) -> Option<Plain> {
     (1..=3).contains(&digits).then_some(out)
 }
 
-/// Only characters of a plain number? This keeps out words that the standard library reads, such as
-/// `inf`.
+/// Whether it has only characters of a plain number. This excludes words that the standard library
+/// parses, such as `inf`.
 #[must_use]
 pub fn is_plain(text: &str) -> bool {
     let mut bytes = text.bytes();
@@ -336,10 +334,10 @@ pub fn is_plain(text: &str) -> bool {
     starts && bytes.all(|b| b.is_ascii_digit() || matches!(b, b'.' | b'e' | b'E' | b'-' | b'+'))
 }
 
-/// The number in a text, told which character is the decimal separator.
+/// The number in a text, given the decimal separator.
 #[must_use]
 pub fn number(text: &str, decimal: char) -> Option<f64> {
-    // The usual case first: a bare number in the form of the machine.
+    // The fast path: a plain number in machine format.
     if decimal == '.'
         && is_plain(text)
         && let Ok(number) = text.parse::<f64>()
@@ -369,8 +367,7 @@ pub fn integer(text: &str, decimal: char) -> Option<i64> {
     exact.then_some(if bare.negative { -(size as i64) } else { size as i64 })
 }
 
-/// What a written number looks like, or `None` when it is not a number under either decimal
-/// separator.
+/// Analyses a written number; `None` if it is not a number with either decimal separator.
 #[must_use]
 pub fn look(text: &str) -> Option<Look<'_>> {
     let bare = undress(text)?;

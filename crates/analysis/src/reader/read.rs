@@ -1,8 +1,7 @@
 //! Reads a small file into a frame: delimited text here, JSON through `json`.
 //!
-//! Whatever could not be read as written is counted and said in `warnings`; the only errors are
-//! files in which there is no table. Memory is bounded by the size of the file and by the constants
-//! below.
+//! Whatever could not be read as written is counted and reported in `warnings`; the only errors are
+//! files without a table. Memory is bounded by the size of the file and by the constants below.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -20,9 +19,9 @@ use crate::frame::{Field, Frame, Value};
 pub const MOST_BYTES: usize = 512 << 20;
 /// At most this many cells are held.
 pub const MOST_CELLS: usize = 20_000_000;
-/// Spellings of times that are kept for a column.
+/// Maximum number of original time spellings kept for a column.
 const MOST_SPELLED: usize = 20_000;
-/// How much of a file tells its encoding.
+/// How much of a file is used to detect its encoding.
 const SAMPLE: usize = 1 << 18;
 
 /// How one column was read.
@@ -34,13 +33,13 @@ pub struct ColumnRead {
     pub format: ValueFormat,
     /// How many values are empty.
     pub nulls: usize,
-    /// How many values did not fit and were read as empty.
+    /// How many values did not fit and were read as null.
     pub bad: usize,
-    /// What was assumed.
+    /// The assumptions.
     pub assumptions: Vec<String>,
-    /// Every value is written the way a machine writes it.
+    /// Whether every value is in machine format.
     pub plain: bool,
-    /// For times that are written in local formats: how the file spells each of them.
+    /// For times in local formats: the original spelling of each.
     pub spelled: BTreeMap<String, String>,
 }
 
@@ -53,7 +52,7 @@ pub struct Read {
     pub labels: Vec<String>,
     /// How each column was read.
     pub columns: Vec<ColumnRead>,
-    /// What people should know about the file.
+    /// Warnings for people.
     pub warnings: Vec<String>,
     /// How the file is laid out; `None` for JSON.
     pub layout: Option<Layout>,
@@ -84,7 +83,7 @@ pub(super) fn text_of(bytes: &[u8]) -> Result<Text, ReadError> {
     };
     let mut decoded = encoding::decode(bytes, charset);
     let mut charset = charset;
-    // The sample was plain ASCII, and the rest of the file is in an old encoding.
+    // The sample was plain ASCII, and the rest of the file is in a legacy encoding.
     if decoded.bad > 0
         && charset.is_utf8()
         && charset.mark == 0
@@ -101,7 +100,7 @@ pub(super) fn text_of(bytes: &[u8]) -> Result<Text, ReadError> {
     if decoded.bad > 0 {
         warnings.push(format!("{} could not be read and became \u{fffd}.", count(decoded.bad, "character")));
     }
-    // A mark that was written twice is no character of the first name.
+    // A duplicated byte order mark is not part of the first name.
     if decoded.text.starts_with('\u{feff}') {
         decoded.text = decoded.text.trim_start_matches('\u{feff}').to_owned();
     }
@@ -155,17 +154,17 @@ pub fn read_csv(bytes: &[u8], limit_rows: usize) -> Result<Read, ReadError> {
     table_of(text_of(bytes)?, limit_rows)
 }
 
-/// Looks at the first part of a large file: how it is laid out and how its columns are read. The
-/// last line of the sample is left out, because it may have been cut.
+/// Inspects the first part of a large file: its layout and the format of its columns. The last line
+/// of the sample is ignored, because it may be truncated.
 ///
 /// # Errors
-/// When there is no table in it.
+/// If there is no table in it.
 pub fn inspect(sample: &[u8], limit_rows: usize) -> Result<Read, ReadError> {
     let mut text = text_of(sample)?;
     if let Some(end) = text.text.rfind(['\n', '\r']) {
         text.text.truncate(end + 1);
     }
-    // A value over several lines may have been cut as well.
+    // A multi-line value may be truncated as well.
     let layout = layout::sniff(&text.text)?;
     if layout.newlines_in_values {
         let mut records = Records::new(&text.text, layout.shape());
@@ -211,7 +210,7 @@ fn was(number: usize) -> &'static str {
     if number == 1 { "was" } else { "were" }
 }
 
-/// What was odd about the records of a file.
+/// Irregularities of the records of a file.
 #[derive(Default)]
 struct Odd {
     repeated: usize,
@@ -221,7 +220,7 @@ struct Odd {
 }
 
 impl Odd {
-    /// Says it in words.
+    /// Adds them to the warnings.
     fn warn(&self, warnings: &mut Vec<String>) {
         if self.repeated > 0 {
             let (rows, was) = (count(self.repeated, "row"), was(self.repeated));
@@ -243,7 +242,7 @@ impl Odd {
     }
 }
 
-/// The records below the header, padded or cut to the columns, and whether some were left.
+/// The records below the header, padded or truncated to the columns, and whether there were more.
 fn cells<'a>(
     text: &'a str,
     layout: &Layout,
@@ -265,7 +264,7 @@ fn cells<'a>(
         if layout.comment.is_some() && layout::is_comment(&row, width) {
             continue;
         }
-        // Files that were joined repeat their header.
+        // Concatenated files repeat their header.
         if names.len() > 1 && row == names {
             odd.repeated += 1;
             continue;
@@ -286,7 +285,7 @@ fn cells<'a>(
     (Cells { width, cells }, more)
 }
 
-/// Spreadsheets are told to keep zeros in front by writing a value as a formula: `="00123"`.
+/// Values are written as formulas to keep leading zeros: `="00123"`.
 fn unwrap_formula(cell: &mut Cow<'_, str>) {
     let inner = cell.strip_prefix("=\"").and_then(|rest| rest.strip_suffix('"'));
     if let Some(inner) = inner.filter(|inner| !inner.contains('"')) {
@@ -314,7 +313,7 @@ pub(super) fn assemble(
     };
     let mut dropped = 0;
     for (place, (name, label)) in names.iter().zip(labels).enumerate() {
-        // Separators at the end of every line make a column without name and values.
+        // Trailing separators on every line make a column without name and values.
         if named
             && label.trim().is_empty()
             && cells.width > 1
@@ -357,7 +356,7 @@ fn add_column(read: &mut Read, source: usize, name: &str, label: &str, found: Gu
     });
 }
 
-/// How the file spells the times of a column. Who looks one up wants to read it as it was written.
+/// The original spellings of a column's times, so that answers can show them as written.
 fn spell(cells: &Cells<'_>, column: &mut ColumnRead) {
     if column.plain || !column.format.kind().is_time() {
         return;

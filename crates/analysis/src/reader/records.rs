@@ -1,15 +1,15 @@
-//! Splits text into records and fields, whatever its quotes and line ends look like.
+//! Splits text into records and fields, with any quotes and line ends.
 //!
-//! It always comes to the end of the text: a quote that never closes is taken as a character, not
-//! as the start of a field that swallows the file. Fields borrow from the text unless a quote
-//! inside them had to be removed.
+//! It always reaches the end of the text: an unclosed quote is an ordinary character, not the start
+//! of a field that extends to the end. Fields borrow from the text unless a quote inside them had
+//! to be removed.
 
 use std::borrow::Cow;
 
-/// A quoted field may be as long as this; a longer one means that the quote was only a character.
+/// Maximum length of a quoted field; a longer one means that the quote was an ordinary character.
 const LONGEST_QUOTED: usize = 1 << 20;
 
-/// Fields beyond this are read over, so that a file of one endless line cannot fill the memory.
+/// Further fields are ignored, so that a file of one endless line cannot exhaust memory.
 const MOST_FIELDS: usize = 10_000;
 
 /// How records are written.
@@ -35,8 +35,8 @@ pub struct Records<'a> {
     shape: Shape,
     /// Line ends inside quotes were seen.
     pub newlines_in_values: bool,
-    /// Where the first record starts that has a quote without an end, because the text ended or was
-    /// cut.
+    /// The start of the first record with an unclosed quote, because the text ended or was
+    /// truncated.
     pub open_at: Option<usize>,
     /// Quotes that stand after spaces were seen.
     pub spaced_quotes: bool,
@@ -178,7 +178,7 @@ impl<'a> Records<'a> {
         }
     }
 
-    /// A field in quotes that starts at `from`; `None` when the quote is only a character.
+    /// A quoted field that starts at `from`; `None` if the quote is an ordinary character.
     fn quoted(&mut self, from: usize) -> Option<(Cow<'a, str>, End)> {
         let Shape { quote, escape, .. } = self.shape;
         let mut parts = String::new();
@@ -211,8 +211,8 @@ impl<'a> Records<'a> {
         self.close(parts, start, close, lines)
     }
 
-    /// The end of a quoted field: what stands between the closing quote and the separator belongs
-    /// to the value.
+    /// The end of a quoted field: text between the closing quote and the separator belongs to the
+    /// value.
     fn close(
         &mut self,
         mut parts: String,
@@ -223,8 +223,8 @@ impl<'a> Records<'a> {
         let stop = self.stop(close + 1);
         let rest = self.piece(close + 1, stop);
         let clean = rest.trim().is_empty();
-        // A value over several lines whose quote closes in the middle of a word was never meant as
-        // one value.
+        // A multi-line value whose quote closes in the middle of a word was never meant as one
+        // value.
         if !clean && lines {
             return None;
         }

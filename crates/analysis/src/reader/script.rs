@@ -1,14 +1,14 @@
-//! Guesses which of the old encodings a text is written in, by what would stand there.
+//! Guesses the legacy encoding of a text from its characters.
 //!
 //! Every candidate decodes the same bytes; the one whose characters look most like words of one
-//! script wins. This is a guess, and it is said to be one.
+//! script wins. The result is reported as a guess.
 
 use encoding_rs::{
     BIG5, EUC_JP, EUC_KR, Encoding, GB18030, IBM866, KOI8_R, SHIFT_JIS, WINDOWS_1250, WINDOWS_1251,
     WINDOWS_1252, WINDOWS_1253, WINDOWS_1254, WINDOWS_1255, WINDOWS_1256,
 };
 
-/// Enough of the sample to judge.
+/// Maximum size of the sample.
 const JUDGED: usize = 1 << 16;
 
 /// The candidates, the more common ones first: the first of equals wins.
@@ -38,8 +38,7 @@ pub fn likely(sample: &[u8]) -> Option<&'static Encoding> {
     let mut best: Option<(&'static Encoding, f64)> = None;
     for encoding in CANDIDATES {
         let Some(score) = score(sample, encoding) else { continue };
-        // A rarer encoding has to be clearly better, and all the more so when there is little to
-        // judge by.
+        // A rarer encoding must be clearly better, especially if there is little evidence.
         if best.is_none_or(|(_, known)| score > known + 0.05 + 0.6 / seen) {
             best = Some((encoding, score));
         }
@@ -47,7 +46,7 @@ pub fn likely(sample: &[u8]) -> Option<&'static Encoding> {
     best.map(|(encoding, _)| encoding).or_else(|| fallback(sample))
 }
 
-/// When nothing fits well, Western text is assumed, unless most bytes are not even letters.
+/// If nothing fits well, Western text is assumed, unless most bytes are not even letters.
 fn fallback(sample: &[u8]) -> Option<&'static Encoding> {
     let words = sample
         .iter()
@@ -56,8 +55,8 @@ fn fallback(sample: &[u8]) -> Option<&'static Encoding> {
     (words * 2 > sample.len()).then_some(WINDOWS_1252)
 }
 
-/// How much like words the text reads, per byte outside of ASCII: 1 is best. `None` when it cannot
-/// be this encoding.
+/// How much the text looks like words, per non-ASCII byte: 1 is best. `None` if it cannot be this
+/// encoding.
 fn score(sample: &[u8], encoding: &'static Encoding) -> Option<f64> {
     let high = sample.iter().filter(|b| **b >= 0x80).count();
     if high == 0 {
@@ -66,7 +65,7 @@ fn score(sample: &[u8], encoding: &'static Encoding) -> Option<f64> {
     let double = [SHIFT_JIS, GB18030, EUC_KR, EUC_JP, BIG5].contains(&encoding);
     let text = encoding.decode_without_bom_handling(sample).0;
     let bad = text.chars().filter(|c| *c == '\u{fffd}').count();
-    // One bad character may be the one that the sample cut.
+    // One invalid character may be caused by the truncation of the sample.
     if bad * 50 > high + 49 {
         return None;
     }
@@ -86,7 +85,7 @@ fn score(sample: &[u8], encoding: &'static Encoding) -> Option<f64> {
     (score > 0.0).then_some(score)
 }
 
-/// How likely a character of East Asia is: those in everyday use stand in one block of the old
+/// The likelihood of an East Asian character: those in everyday use are in one block of the legacy
 /// tables.
 fn wide_worth(c: char, encoding: &'static Encoding) -> f64 {
     let code = u32::from(c);
@@ -98,7 +97,7 @@ fn wide_worth(c: char, encoding: &'static Encoding) -> f64 {
         // Half-width katakana cover all single bytes of Shift_JIS, so anything decodes to them.
         0xff61..=0xff9f => -0.3,
         0x4e00..=0x9fff => {
-            // The encoder wants more room than one character takes.
+            // The encoder needs a larger buffer than one character takes.
             let mut bytes = [0_u8; 16];
             let mut utf8 = [0_u8; 4];
             let lead = encoding.new_encoder().encode_from_utf8(c.encode_utf8(&mut utf8), &mut bytes, true);
@@ -129,7 +128,7 @@ fn letters(encoding: &'static Encoding) -> &'static str {
     }
 }
 
-/// How likely a character of an alphabet is between its neighbours.
+/// The likelihood of an alphabetic character between its neighbours.
 fn narrow_worth(before: char, c: char, after: char, encoding: &'static Encoding) -> f64 {
     if c.is_control() || c == '\u{fffd}' {
         return -2.0;
@@ -147,18 +146,18 @@ fn narrow_worth(before: char, c: char, after: char, encoding: &'static Encoding)
         return -0.8;
     }
     if latin {
-        // Letters with accents stand among bare ones.
+        // Accented letters occur among plain ones.
         let alone = before.is_ascii_alphabetic() || after.is_ascii_alphabetic();
         let known = match small {
             small if alphabet.contains(small) => 1.0,
-            // Romanian and South Slavic letters share their places with Turkish ones.
+            // Romanian and South Slavic letters share their code points with Turkish ones.
             'ë' | 'ï' | 'ù' | 'û' | 'ò' | 'ì' | 'œ' if encoding == WINDOWS_1252 => 0.6,
             'ţ' | 'ă' | 'đ' | 'ľ' | 'â' | 'î' if encoding == WINDOWS_1250 => 0.5,
             _ => 0.1,
         };
         return if alone { known } else { known - 0.7 };
     }
-    // Other alphabets stand among their own letters.
+    // Letters of other alphabets occur among letters of the same alphabet.
     let near = |other: char| !other.is_ascii() && other.is_alphabetic();
     let rare = matches!(c, '\u{400}'..='\u{40f}' | '\u{450}'..='\u{490}');
     let case = if c.is_uppercase() { 0.7 } else { 1.0 };
@@ -169,7 +168,7 @@ fn narrow_worth(before: char, c: char, after: char, encoding: &'static Encoding)
     }
 }
 
-/// How likely a sign is between its neighbours.
+/// The likelihood of a symbol between its neighbours.
 fn sign_worth(before: char, c: char, after: char) -> f64 {
     let word = |c: char| c.is_alphabetic();
     match c {

@@ -1,9 +1,9 @@
-//! Finds the tables inside a worksheet: titles above, notes below, merged headers, several tables
-//! on one sheet.
+//! Finds the tables in a worksheet: titles above, notes below, merged headers, several tables on
+//! one sheet.
 //!
-//! A sheet is cut at blank columns and blank rows into blocks. A block that continues the table
-//! above is joined to it again; a block of a few words is a note. Whatever is left out is said in
-//! `warnings`, with its row in the sheet.
+//! A sheet is split at blank columns and blank rows into blocks. A block that continues the table
+//! above is joined to it again; a block of a few words is a note. Whatever is omitted is reported
+//! in `warnings`, with its row in the sheet.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -17,11 +17,11 @@ use super::read::{Read, count};
 use super::sheet_columns;
 use super::sheet_totals;
 
-/// Records that decide where a header is.
+/// How many records are used to find the header.
 const LOOKED_AT: usize = 60;
-/// At most this many records of a header stand above each other.
+/// Maximum number of header rows.
 const DEEPEST_HEADER: usize = 4;
-/// Header cells joined to one label.
+/// Maximum length of a joined header label.
 const LONGEST_LABEL: usize = 200;
 
 /// One cell of a worksheet.
@@ -84,7 +84,7 @@ pub struct SheetRow {
     pub cells: Vec<Cell>,
 }
 
-/// Cells that are merged to one; the value stands in the first.
+/// Merged cells; the value is in the first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Span {
     /// First row, from 0.
@@ -137,7 +137,7 @@ struct Block {
     columns: Range<usize>,
 }
 
-/// All tables of a sheet, and what was left out of it in words.
+/// All tables of a sheet, and warnings about what was omitted.
 #[must_use]
 pub fn find_tables(sheet: &Sheet) -> (Vec<SheetTable>, Vec<String>) {
     let width = sheet.rows.iter().map(|row| row.cells.len()).max().unwrap_or(0);
@@ -182,7 +182,7 @@ fn shorten(words: &str) -> String {
     if short.len() < words.len() { format!("{short}…") } else { short }
 }
 
-/// Where a block is, as a spreadsheet names it: `row 3`, `rows 3 to 7`.
+/// The location of a block in spreadsheet terms: `row 3`, `rows 3 to 7`.
 fn place(sheet: &Sheet, block: &Block) -> String {
     let (first, last) = (block.rows.first(), block.rows.last());
     let number = |row: Option<&usize>| row.map_or(0, |row| sheet.number(*row)) + 1;
@@ -192,7 +192,7 @@ fn place(sheet: &Sheet, block: &Block) -> String {
     }
 }
 
-/// Cuts at blank columns, then at blank rows, until nothing can be cut.
+/// Splits at blank columns, then at blank rows, until nothing can be split.
 #[allow(clippy::needless_pass_by_value, reason = "a block is cut up or kept")]
 fn cut(sheet: &Sheet, block: Block, blocks: &mut Vec<Block>) {
     let beside = beside(sheet, &block);
@@ -239,7 +239,7 @@ fn beside(sheet: &Sheet, block: &Block) -> Vec<Block> {
     join_spaced(sheet, parts)
 }
 
-/// A report leaves a narrow column empty between its columns: a part of one column beside a part of
+/// Reports leave a narrow column empty between their columns: a one-column part beside a part of
 /// the same height belongs to it.
 fn join_spaced(sheet: &Sheet, parts: Vec<Block>) -> Vec<Block> {
     let mut joined: Vec<Block> = Vec::new();
@@ -273,8 +273,8 @@ fn with_filled_rows(sheet: &Sheet, rows: &[usize], columns: Range<usize>) -> Blo
     Block { rows: rows.iter().filter(filled).copied().collect(), columns }
 }
 
-/// The parts of a block between its blank rows. A part without names of its own goes on with the
-/// table above.
+/// The parts of a block between its blank rows. A part without its own header continues the table
+/// above.
 fn below(sheet: &Sheet, block: &Block) -> Vec<Block> {
     let mut parts: Vec<Block> = Vec::new();
     let mut last = None;
@@ -297,7 +297,7 @@ fn below(sheet: &Sheet, block: &Block) -> Vec<Block> {
     joined
 }
 
-/// Does a part below a blank row go on with the table above?
+/// Whether a part below a blank row continues the table above.
 fn continues(sheet: &Sheet, above: &Block, part: &Block) -> bool {
     let filled = |block: &Block, row: usize| {
         block.columns.clone().filter(|column| !sheet.cell(row, *column).is_blank()).count()
@@ -316,7 +316,7 @@ fn continues(sheet: &Sheet, above: &Block, part: &Block) -> bool {
     if part.rows.len() == 1 {
         return typed(first) > 0;
     }
-    // A row of names over values is a table of its own.
+    // A row of names over values is a separate table.
     let rows = texts(sheet, part, LOOKED_AT);
     let Some((head, table)) = rows.split_first() else { return false };
     let table: Vec<&Row<'_>> = table.iter().collect();
@@ -352,7 +352,7 @@ fn is_table(sheet: &Sheet, block: &Block, all: &[Block]) -> bool {
 /// Reads the table of a block.
 fn read_block(sheet: &Sheet, block: &Block) -> SheetTable {
     let top = texts(sheet, block, LOOKED_AT);
-    // A title is one cell: without the empty ones beside it, it is a short record as in a text
+    // A title is one cell: without the empty cells beside it, it is a short record as in a text
     // file.
     let trimmed: Vec<Row<'_>> = (top.iter())
         .map(|row| {
@@ -397,7 +397,7 @@ fn rows_were(number: usize) -> String {
     format!("{} {}", count(number, "row"), if number == 1 { "was" } else { "were" })
 }
 
-/// Words above cells that are all numbers or dates are names, whatever they look like.
+/// Text above cells that are all numbers or dates is a header, whatever it looks like.
 fn all_words_over_values(sheet: &Sheet, block: &Block, first: usize) -> bool {
     let Some(head) = block.rows.get(first) else { return false };
     let words = block.columns.clone().all(|column| matches!(sheet.cell(*head, column), Cell::Text(_)));
@@ -410,8 +410,7 @@ fn all_words_over_values(sheet: &Sheet, block: &Block, first: usize) -> bool {
     words && typed
 }
 
-/// How many rows of names stand above each other: merged cells say so, or a row of groups over a
-/// row of names.
+/// The number of header rows: from merged cells, or a row of groups over a row of names.
 fn header_depth(sheet: &Sheet, block: &Block, first: usize, top: &[Row<'_>]) -> usize {
     let row_at = |place: usize| block.rows.get(place).map(|row| sheet.number(*row));
     let Some(start) = row_at(first) else { return 1 };
@@ -464,7 +463,7 @@ fn label(sheet: &Sheet, block: &Block, first: usize, depth: usize, column: usize
                 let top = sheet.rows.binary_search_by_key(&span.top, |row| row.number);
                 top.map_or(sheet.cell(row, column), |top| sheet.cell(top, span.left as usize))
             }
-            // Without merged cells a group reaches as far as the next one.
+            // Without merged cells a group extends to the next one.
             None if level + 1 < depth && sheet.spans.is_empty() => (block.columns.start..=column)
                 .rev()
                 .map(|column| sheet.cell(row, column))
@@ -483,8 +482,8 @@ fn label(sheet: &Sheet, block: &Block, first: usize, depth: usize, column: usize
 /// A row below the header, with its place in the sheet from 1.
 pub(super) type BodyRow = (u32, Vec<Cell>);
 
-/// The rows below the header. Cells merged downwards count in each of their rows; a header that is
-/// repeated is left out.
+/// The rows below the header. Vertically merged cells count in each of their rows; repeated headers
+/// are omitted.
 fn body_rows(
     sheet: &Sheet,
     block: &Block,

@@ -1,5 +1,5 @@
-//! The columns of a sheet's table: cells have types already, and only words are read as a text file
-//! would be.
+//! The columns of a sheet's table: cells are typed already, and only text is parsed like a text
+//! file.
 
 use std::collections::BTreeMap;
 
@@ -112,7 +112,7 @@ fn tally(cells: &[&Cell]) -> Tally {
             Cell::Moment(_) => tally.moments += 1,
             Cell::Bool(_) => tally.bools += 1,
             Cell::Error(_) => tally.errors += 1,
-            // What means nothing among numbers or dates decides nothing.
+            // Missing-value markers among numbers or dates have no vote.
             Cell::Text(text) | Cell::Clock(text) => tally.words += usize::from(!is_nothing(text)),
         }
     }
@@ -122,7 +122,7 @@ fn tally(cells: &[&Cell]) -> Tally {
 /// Decides what a column holds, and reads it.
 fn column(cells: &[&Cell], tally: &Tally, label: &str) -> Typed {
     let typed = tally.numbers + tally.moments + tally.bools;
-    // A few words among many numbers are slips, as in a text file.
+    // A few texts among many numbers are errors, as in a text file.
     let slips = |typed: usize| tally.words * 50 <= typed + tally.words;
     match tally {
         Tally { numbers: 1.., moments: 0, bools: 0, .. } if slips(typed) => numbers(cells, label),
@@ -144,8 +144,8 @@ fn column(cells: &[&Cell], tally: &Tally, label: &str) -> Typed {
     }
 }
 
-/// Numbers, exactly as they are stored. The name may say that they are years, amounts of money,
-/// days or identifiers.
+/// Numbers, exactly as they are stored. The name may tell that they are years, amounts of money,
+/// dates or identifiers.
 fn numbers(cells: &[&Cell], label: &str) -> Typed {
     let shown: Vec<String> = (cells.iter())
         .map(|cell| if let Cell::Number(number) = cell { number.to_string() } else { String::new() })
@@ -223,8 +223,8 @@ fn bools(cells: &[&Cell]) -> Typed {
     }
 }
 
-/// Words may be numbers or dates that were stored as text; then they are read as in a text file,
-/// and typed cells beside them stay what they are.
+/// Text may be numbers or dates stored as text; then it is parsed like a text file, and typed cells
+/// beside it stay as they are.
 fn words(cells: &[&Cell], tally: &Tally, label: &str) -> Typed {
     let written = |cell: &&Cell| match cell {
         Cell::Text(text) | Cell::Clock(text) => text.clone(),

@@ -1,8 +1,8 @@
-//! Lines of a sheet that are no records: totals that add up the rows above, and notes below the
-//! table.
+//! Lines of a sheet that are not records: totals of the rows above, and notes below the table.
 //!
-//! A line is a total only when it says so and a number in it is the sum of the rows above;
-//! otherwise it is kept, and that is said. Counting a total as a record would double every sum.
+//! A line is a total only if its label says so and a number in it is the sum of the rows above;
+//! otherwise it is kept, and a warning says so. Counting a total as a record would double every
+//! sum.
 
 use super::read::count;
 use super::sheet::{BodyRow, Cell};
@@ -35,7 +35,7 @@ const TOTALS: [&str; 24] = [
     "итого",
 ];
 
-/// Lines that were left out and are quoted in full.
+/// How many omitted lines are quoted in full.
 const QUOTED: usize = 3;
 
 /// The records, without totals and without notes at the end.
@@ -43,7 +43,7 @@ pub(super) fn leave_out(rows: Vec<BodyRow>, labels: &[String], warnings: &mut Ve
     let rows = without_notes(rows, labels.len(), warnings);
     let mut kept: Vec<BodyRow> = Vec::with_capacity(rows.len());
     let (mut totals, mut doubtful) = (Vec::new(), Vec::new());
-    // Where the rows begin that the next subtotal adds up.
+    // The first row that the next subtotal covers.
     let mut group = 0;
     for (number, cells) in rows {
         match total_label(&cells) {
@@ -87,7 +87,7 @@ fn quote(lines: &[String]) -> String {
     if more > 0 { format!("{} and {more} more", shown.join(", ")) } else { shown.join(", ") }
 }
 
-/// The word that says that a line is a total: its first words, and no other words beside them.
+/// The label of a total line: its first text, if there is no other text in the line.
 fn total_label(cells: &[Cell]) -> Option<String> {
     let mut texts = cells.iter().filter_map(|cell| match cell {
         Cell::Text(text) if !text.trim().is_empty() => Some(text.trim()),
@@ -104,8 +104,8 @@ fn total_label(cells: &[Cell]) -> Option<String> {
     (numbers && TOTALS.iter().any(|word| words(word))).then(|| first.to_owned())
 }
 
-/// Is a number of the line the sum of its column? One that is zero or has nothing above proves
-/// nothing.
+/// Whether a number of the line is the sum of its column. A zero, or a column without values above,
+/// proves nothing.
 fn adds_up(cells: &[Cell], above: &[BodyRow]) -> bool {
     cells.iter().enumerate().any(|(column, cell)| {
         let Cell::Number(total) = cell else { return false };
@@ -124,7 +124,7 @@ fn adds_up(cells: &[Cell], above: &[BodyRow]) -> bool {
     })
 }
 
-/// Notes stand below a table, one cell in a row: a source, a footnote.
+/// Notes below a table, one cell in a row: a source, a footnote.
 fn without_notes(mut rows: Vec<BodyRow>, width: usize, warnings: &mut Vec<String>) -> Vec<BodyRow> {
     let mut notes = Vec::new();
     while width >= 3

@@ -1,4 +1,4 @@
-//! Tests of reading messy files: each states what a person would expect of a file.
+//! Tests of reading messy files: each states the expected result of a file.
 
 use chrono::NaiveDate;
 

@@ -1,7 +1,7 @@
-//! How the values of one column are written, and how each is read.
+//! The format of the values of one column, and how each is parsed.
 //!
-//! Reading never fails and never allocates for plain values: what cannot be read is `None`. A format
-//! is made once per column (see `guess`) and then applied to every value, so it holds decisions,
+//! Parsing never fails and does not allocate for plain values: invalid values are `None`. A format
+//! is chosen once per column (see `guess`) and then applied to every value, so it holds decisions,
 //! not evidence.
 
 use chrono::{NaiveDate, NaiveDateTime};
@@ -120,7 +120,7 @@ pub enum ValueFormat {
     Text,
 }
 
-/// Words that mean "nothing" in a column of numbers, dates or truths, in lower case.
+/// Texts that mean a missing value in a column of numbers, dates or booleans, in lower case.
 const NOTHING: [&str; 38] = [
     "0000-00-00",
     "0000-00-00 00:00:00",
@@ -162,7 +162,7 @@ const NOTHING: [&str; 38] = [
     "*",
 ];
 
-/// Does the text mean "nothing" where a number, a date or a truth is expected?
+/// Whether the text means a missing value where a number, a date or a boolean is expected.
 #[must_use]
 pub fn is_nothing(text: &str) -> bool {
     let text = text.trim();
@@ -171,7 +171,7 @@ pub fn is_nothing(text: &str) -> bool {
         || (text.len() <= 19 && NOTHING.iter().any(|word| word.eq_ignore_ascii_case(text)))
 }
 
-/// Does the text mean "nothing" among words? Only what no person writes as a name: `NA` may be
+/// Whether the text means a missing value among words. Only what cannot be a name: `NA` may be
 /// Namibia, `None` may be an answer, and `Null` is a surname, so those are kept.
 #[must_use]
 pub fn is_empty_text(text: &str) -> bool {
@@ -249,7 +249,7 @@ impl ValueFormat {
         }
     }
 
-    /// The value as a truth.
+    /// The value as a boolean.
     #[must_use]
     pub fn boolean(&self, text: &str) -> Option<bool> {
         match self {
@@ -258,7 +258,7 @@ impl ValueFormat {
         }
     }
 
-    /// The value as a cell; null for what is empty or cannot be read.
+    /// The value as a cell; null if it is empty or invalid.
     #[must_use]
     pub fn value(&self, text: &str) -> Value {
         match self {
@@ -284,7 +284,7 @@ impl ValueFormat {
         }
     }
 
-    /// Would a plain reader of the machine (`str::parse`, ISO dates) read the value alike?
+    /// Whether a machine parser (`str::parse`, ISO dates) would read the value the same way.
     #[must_use]
     pub fn is_plain(&self, text: &str) -> bool {
         match self {
@@ -295,7 +295,7 @@ impl ValueFormat {
             Self::Timestamp { shape, .. } => {
                 let ends = text.bytes().next_back().is_some_and(|b| b.is_ascii_digit());
                 let at = text.as_bytes().get(10);
-                // A zone would have a sign after the seconds.
+                // A zone has a sign after the seconds.
                 let zone = text.get(19..).is_some_and(|rest| rest.contains(['+', '-']));
                 *shape == Shape::Iso
                     && matches!(at, Some(b' ' | b'T'))

@@ -1,8 +1,6 @@
-//! Tables whose columns are periods: a column for each month or year, turned into a row for each of
-//! them.
+//! Wide tables, with a column for each month or year: unpivoted into a row for each of them.
 //!
-//! The wide table stays as it is; the long one is offered beside it, because "by year" can only be
-//! asked of a column.
+//! The wide table is kept; the long one is added beside it, because "by year" needs a column.
 
 use chrono::NaiveDate;
 
@@ -10,16 +8,16 @@ use super::moment::month_named;
 use super::names;
 use crate::frame::{Field, Frame, Kind, Unit, Value};
 
-/// Fewer columns of periods are just columns.
+/// Minimum number of period columns.
 const FEWEST: usize = 4;
-/// Larger results are not made.
+/// Larger results are not created.
 const MOST_CELLS: usize = 5_000_000;
 
 /// Columns that add up the others, in lower case.
 const TOTALS: [&str; 8] =
     ["total", "totals", "sum", "grand_total", "summe", "gesamt", "total_general", "ytd"];
 
-/// What a column's name says about time.
+/// The period in a column's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Period {
     Year(i32),
@@ -61,7 +59,7 @@ impl Period {
     }
 }
 
-/// The table with a row for each period, and the names of its columns as people write them.
+/// The unpivoted table, and its column names as people write them.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Long {
     pub(crate) frame: Frame,
@@ -152,8 +150,8 @@ pub(crate) fn long_form(frame: &Frame, labels: &[String]) -> Option<Long> {
     Some(Long { frame, labels: long_labels, periods: periods.len() })
 }
 
-/// The columns of the most frequent kind of period. Two columns of one period and the same other
-/// words decide nothing.
+/// The columns of the most frequent kind of period. Two columns of the same period and the same
+/// other words make it ambiguous.
 fn period_columns(frame: &Frame, labels: &[String]) -> Option<Vec<PeriodColumn>> {
     let found: Vec<PeriodColumn> = (frame.fields.iter().zip(labels).enumerate())
         .filter(|(_, (field, _))| field.kind.is_number())

@@ -1,7 +1,7 @@
-//! A board as one HTML page that works offline: no script, nothing from elsewhere.
+//! A board as one HTML page that works offline: no script, no external resources.
 //!
-//! Invariant: all text goes through `escape`, and a drawing is only taken in when it has nothing
-//! but shapes and text.
+//! Invariant: all text goes through `escape`, and a drawing is only included if it has nothing but
+//! shapes and text.
 
 use super::html::{escape, harmless, inline, table};
 use super::text::{Block, blocks};
@@ -11,12 +11,12 @@ use std::fmt::Write as _;
 const STYLE: &str = include_str!("style.css");
 const BOARD_STYLE: &str = include_str!("board.css");
 
-/// What a board page says.
+/// The contents of a board page.
 #[derive(Debug, Clone, Default)]
 pub struct BoardInput<'a> {
     /// The name of the board.
     pub title: String,
-    /// When its rows were read, and for whom, each in a few words.
+    /// Short facts, such as when its rows were read, and for whom.
     pub facts: Vec<String>,
     /// The tiles in order.
     pub tiles: Vec<TileInput<'a>>,
@@ -25,13 +25,13 @@ pub struct BoardInput<'a> {
 /// A tile of a board page.
 #[derive(Debug, Clone)]
 pub struct TileInput<'a> {
-    /// What stands above it.
+    /// The title.
     pub title: String,
-    /// How much of the row it takes: `small`, `medium` or `wide`.
+    /// The share of the row it takes: `small`, `medium` or `wide`.
     pub width: &'static str,
-    /// What it shows.
+    /// The content.
     pub body: TileBody<'a>,
-    /// What to know of it: filters that do not reach it, rows that were left out.
+    /// Notes: filters that do not apply to it, rows that were omitted.
     pub notes: Vec<String>,
     /// The statement that gave its rows.
     pub sql: Option<String>,
@@ -39,7 +39,7 @@ pub struct TileInput<'a> {
     pub sources: Vec<String>,
 }
 
-/// What a tile shows.
+/// The content of a tile.
 #[derive(Debug, Clone)]
 pub enum TileBody<'a> {
     /// Words: paragraphs and lists with bold and code at most.
@@ -50,7 +50,7 @@ pub enum TileBody<'a> {
     Chart(String, &'a Frame),
     /// Rows.
     Table(&'a Frame),
-    /// Why there is nothing.
+    /// An error.
     Problem(String),
 }
 

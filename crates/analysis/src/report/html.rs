@@ -1,6 +1,6 @@
 //! The report as one HTML page.
 //!
-//! Invariant: all text goes through [`escape`], and a drawing is only taken in when it has nothing
+//! Invariant: all text goes through [`escape`], and a drawing is only included if it has nothing
 //! but shapes and text.
 
 use super::text::{Block, Piece, blocks, pieces};
@@ -9,7 +9,7 @@ use crate::frame::Frame;
 use std::fmt::Write as _;
 
 const STYLE: &str = include_str!("style.css");
-/// What a drawing may be made of.
+/// The allowed elements of a drawing.
 const SHAPES: [&str; 10] = ["svg", "g", "title", "desc", "rect", "line", "circle", "path", "text", "tspan"];
 
 /// Escapes text for elements and attributes, and drops what HTML does not allow.
@@ -32,7 +32,7 @@ pub fn escape(text: &str) -> String {
     out
 }
 
-/// A page of its own around a body that was escaped already.
+/// A standalone page around an escaped body.
 #[must_use]
 pub fn page_around(title: &str, body: &str) -> String {
     let mut out = String::from("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
@@ -172,7 +172,8 @@ fn charts(out: &mut String, input: &ReportInput<'_>) {
     }
 }
 
-/// Is a drawing only shapes and text: no scripts, no links, no handlers, nothing from elsewhere?
+/// Whether a drawing has only shapes and text: no scripts, no links, no handlers, no external
+/// resources.
 pub(super) fn harmless(svg: &str) -> bool {
     let svg = svg.trim();
     let tag = |part: &str| {

@@ -1,4 +1,4 @@
-//! Both forms from one input, with text that tries to be markup.
+//! Both formats from one input, with text that looks like markup.
 
 use super::*;
 use crate::frame::{Field, Unit};

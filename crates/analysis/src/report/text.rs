@@ -1,6 +1,6 @@
-//! The little markup that an answer may have: paragraphs, `- ` lists, `**bold**` and `` `code` ``.
+//! The limited markup of an answer: paragraphs, `- ` lists, `**bold**` and `` `code` ``.
 //!
-//! Invariant: everything else is text. The pieces are found first and each is escaped on its own,
+//! Invariant: everything else is text. The pieces are found first and each is escaped separately,
 //! so no input can close or open an element.
 
 /// A block of an answer.
@@ -42,7 +42,7 @@ pub(super) fn blocks(text: &str) -> Vec<Block> {
     out
 }
 
-/// The pieces of a text; a mark without its partner is text.
+/// The pieces of a text; an unpaired mark is text.
 pub(super) fn pieces(text: &str) -> Vec<Piece<'_>> {
     let mut out = Vec::new();
     let mut rest = text;

@@ -1,7 +1,7 @@
-//! The answer as a workbook: what was found, each table on a sheet of its own, the charts, and
-//! where each number comes from.
+//! The answer as a workbook: findings, a sheet for each table, charts, and the origin of each
+//! number.
 //!
-//! Invariant: text is written as text. Nothing that comes from data can become a formula.
+//! Invariant: text is written as text. Data can never become a formula.
 
 use super::ReportInput;
 use crate::error::{Error, Result};
@@ -17,20 +17,20 @@ const EXACT: i64 = 9_007_199_254_740_992;
 /// Letters of a sheet's name.
 const LONGEST_NAME: usize = 31;
 
-/// Where one number of the answer comes from.
+/// The origin of one number of the answer.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct NumberOrigin {
-    /// The number as it stands in the text.
+    /// The number as it is written in the text.
     pub text: String,
-    /// The table of the answer, its column and its rows as the sheet counts them.
+    /// The title of the answer's table.
     pub table: String,
     /// The column.
     pub column: String,
-    /// The rows.
+    /// The row numbers as the sheet counts them, or `all`.
     pub rows: String,
-    /// What was done with the cells.
+    /// The operation on the cells.
     pub operation: String,
-    /// The call in the journal that gave the rows.
+    /// The call in the journal that returned the rows.
     pub call: String,
 }
 
@@ -220,8 +220,7 @@ fn write_sources(
     Ok(())
 }
 
-/// A name that no other sheet has: without the letters that Excel forbids, and not longer than it
-/// takes.
+/// A unique sheet name: without the characters that Excel forbids, and within its length limit.
 fn free_name(wanted: &str, names: &mut Vec<String>) -> String {
     let plain: String = (wanted.chars())
         .map(

@@ -1,5 +1,4 @@
-//! Opening a session: sources are found, looked over side by side, and put together to one
-//! catalogue.
+//! Opens a session: sources are found, profiled in parallel, and combined into one catalogue.
 
 use super::{Options, Session, TableLocation};
 use crate::catalogue::{Catalogue, Join, Table};
@@ -20,10 +19,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-/// A source that was looked over.
+/// A profiled source.
 enum Opened {
     Files(Vec<Loaded>),
-    /// Tables with where the rows of each are.
+    /// Tables with the location of their rows.
     Database {
         tables: Vec<(Table, TableLocation)>,
         joins: Vec<Join>,
@@ -31,39 +30,39 @@ enum Opened {
     },
 }
 
-/// A table of a file on its way into the catalogue.
+/// A table of a file that is being added to the catalogue.
 struct Arrival {
     source: usize,
-    /// The name it was given, or that of its file.
+    /// The given name, or that of its file.
     wanted: String,
     loaded: Loaded,
-    /// Rows of further files were added.
+    /// Whether rows of further files were added.
     grown: bool,
 }
 
-/// How far opening a session is.
+/// The progress of opening a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct OpenProgress {
-    /// Sources that were looked over.
+    /// Sources profiled so far.
     pub sources: usize,
-    /// All of them.
+    /// All sources.
     pub of: usize,
-    /// Bytes of the files among those that were looked over.
+    /// Bytes of the files profiled so far.
     pub bytes: u64,
     /// Bytes of all files.
     pub of_bytes: u64,
 }
 
 impl Session {
-    /// Opens and looks over everything that was named.
+    /// Opens and profiles all sources.
     ///
-    /// A server opens it in another process: see [`crate::isolation`].
+    /// A server opens them in another process: see [`crate::isolation`].
     pub async fn open(named: &[String], options: Options) -> Result<Self> {
         Self::open_watched(named, options, &|_| ()).await
     }
 
-    /// The same, and says how far it is whenever a source was looked over. A session of another
-    /// process says nothing.
+    /// The same, with a progress callback after each source. A session of another process reports
+    /// no progress.
     pub async fn open_watched(
         named: &[String],
         options: Options,
@@ -79,7 +78,7 @@ impl Session {
         Self::over(remote, description, options)
     }
 
-    /// A session whose data another process holds.
+    /// A session whose data is held by another process.
     pub(crate) fn over(holder: Remote, described: Description, options: Options) -> Result<Self> {
         let Description { places, catalogue, tables, spelled, warnings, assumptions, fetched } = described;
         let traffic = remote::Traffic::default();
@@ -102,7 +101,7 @@ impl Session {
         })
     }
 
-    /// Opens and looks over everything that was named, in this process.
+    /// Opens and profiles all sources in this process.
     pub(crate) async fn open_here(
         named: &[String],
         options: Options,
@@ -141,7 +140,7 @@ impl Session {
         Ok(session)
     }
 
-    /// Looks at all sources, as many at once as there are processors.
+    /// Profiles all sources, as many in parallel as there are processors.
     async fn look_over(
         &self,
         places: &[(SourceLocation, bool)],
@@ -225,8 +224,7 @@ impl Session {
         }
     }
 
-    /// Puts together what was opened. What is broken in a folder is left out, unless nothing else
-    /// is there.
+    /// Combines what was opened. A broken file of a folder is skipped, unless it is the only one.
     async fn add_all(
         &mut self,
         places: Vec<(SourceLocation, bool)>,
@@ -243,7 +241,7 @@ impl Session {
                 }
                 Err(error) => return Err(error),
                 Ok(Opened::Database { tables, joins, warnings }) => {
-                    // Tables of files that were named before keep their names.
+                    // Tables of files that were named earlier keep their names.
                     self.settle(std::mem::take(&mut arrivals)).await?;
                     self.warnings.extend(warnings);
                     self.add_database(source, &place.label(), tables, joins);
@@ -274,7 +272,7 @@ impl Session {
         }
     }
 
-    /// Gives every table its name and makes it one of the engine's.
+    /// Names every table and registers it with the engine.
     async fn settle(&mut self, arrivals: Vec<Arrival>) -> Result<()> {
         let mut longs = Vec::new();
         for Arrival { source, wanted, loaded, grown } in arrivals {
@@ -311,7 +309,7 @@ impl Session {
         Ok(())
     }
 
-    /// Offers the long form of a wide table beside it.
+    /// Adds the long form of a wide table beside it.
     fn add_long(&mut self, source: usize, wide: &str, stem: &str, long: &wide::Long) -> Result<()> {
         let name = self.unique(&profile::long_name(wide));
         self.engine.add_frame(&name, &long.frame)?;
@@ -346,10 +344,10 @@ impl Session {
         tables: Vec<(Table, TableLocation)>,
         joins: Vec<Join>,
     ) {
-        // Two databases may both have `orders`. The first keeps the name; joins of the second
-        // cannot then be told apart.
+        // Two databases may both have `orders`. The first keeps the name; joins of the second are
+        // then ambiguous.
         for (table, room) in tables {
-            // In one database, `"Orders"` and `orders` are two.
+            // In one database, `"Orders"` and `orders` are different.
             let taken = |known: &&Table| {
                 known.name == table.name
                     || (known.source != source && known.name.eq_ignore_ascii_case(&table.name))
@@ -377,14 +375,14 @@ impl Session {
     }
 }
 
-/// So many files are each read whole as if they were alone.
+/// Up to this many files are each read completely as if they were alone.
 const FEW_FILES: usize = 4;
-/// Bytes of more files than that which are read whole, and which are read as samples of the others.
+/// With more files: total bytes that are read completely, and total bytes of samples of the others.
 const WHOLE_BYTES: u64 = 8 << 20;
 const SAMPLED_BYTES: u64 = 4 << 20;
 
-/// Many files share what a few would get: the smallest are read whole, the others from samples, so
-/// that the first answer over a folder comes in seconds.
+/// Many files share the budget of a few: the smallest are read completely, the others are sampled,
+/// so that the first answer over a folder takes seconds.
 fn share_budget(places: &[(SourceLocation, bool)], options: Options) -> Options {
     let mut sizes: Vec<u64> = (places.iter())
         .filter_map(|(place, _)| match place {
@@ -407,7 +405,7 @@ fn share_budget(places: &[(SourceLocation, bool)], options: Options) -> Options 
     if others == 0 {
         return options;
     }
-    // Of files of the same size some would fit; none of them is read whole then.
+    // Some files of the same size would fit; then none of them is read completely.
     if sizes.get(whole) == Some(&small_file) {
         small_file -= 1;
     }
@@ -423,7 +421,7 @@ fn has_tables(place: &SourceLocation, tables: &[Table], detail: &str) -> Result<
 }
 
 /// Adds a table, or its rows to an earlier one: files with the same columns and names that differ
-/// in digits only are one table, such as `sales_2020.csv` and `sales_2021.csv`.
+/// only in digits are one table, such as `sales_2020.csv` and `sales_2021.csv`.
 fn arrive(arrivals: &mut Vec<Arrival>, mut arrival: Arrival) {
     let base = files::series_name(&arrival.wanted);
     let columns = |table: &Table| -> Vec<(String, Kind)> {

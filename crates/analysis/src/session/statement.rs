@@ -1,7 +1,7 @@
-//! An admitted statement in the parts that it runs by.
+//! An admitted statement, in the parts needed to run it.
 //!
-//! Invariant: it is made from [`AdmittedSql`] and from nothing else. The process that holds the
-//! data gets it from the one that admitted it, over a pipe that only the two have.
+//! Invariant: it is only created from [`AdmittedSql`]. The process that holds the data receives it
+//! from the one that admitted it, over a private pipe.
 
 use crate::query::Dialect;
 use serde::{Deserialize, Serialize};

@@ -1,26 +1,26 @@
-//! Sources by a name: `connection:shop` stands for an address that the operator keeps, with its
-//! password elsewhere.
+//! Named sources: `connection:shop` refers to an address in the settings, whose password is stored
+//! separately.
 //!
-//! Invariant: whoever names a connection never sees its password. The name is what is written down;
-//! the address with its password exists only where the source is opened.
+//! Invariant: a user of a connection never sees its password. Only the name is recorded; the
+//! address with its password exists only where the source is opened.
 
 use crate::error::{Error, Result};
 use std::sync::OnceLock;
 
-/// What names of connections begin with.
+/// The prefix of connection names.
 pub const PREFIX: &str = "connection:";
 
-/// The address of a connection by its name, or why there is none.
+/// Returns the address of a connection by its name, or the error.
 pub type Resolver = Box<dyn Fn(&str) -> std::result::Result<String, String> + Send + Sync>;
 
 static RESOLVER: OnceLock<Resolver> = OnceLock::new();
 
-/// From now on names of connections are looked up here. The first word counts.
+/// Sets the resolver of connection names. Only the first call has an effect.
 pub fn install(resolver: Resolver) {
     let _ = RESOLVER.set(resolver);
 }
 
-/// The address that a name stands for; anything else is itself.
+/// The address of a connection name; anything else is returned unchanged.
 pub(crate) fn resolve(named: &str) -> Result<String> {
     let Some(name) = named.trim().strip_prefix(PREFIX) else { return Ok(named.to_owned()) };
     let wrong = |detail: String| Error::Source { what: named.to_owned(), detail };

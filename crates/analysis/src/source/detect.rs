@@ -1,4 +1,4 @@
-//! What a file is: told from its first bytes, and from its name where the bytes do not say.
+//! Detects the type of a file from its first bytes, and from its name if the bytes are ambiguous.
 
 use super::unpack::{self, Packing};
 use super::{Format, SourceLocation};
@@ -6,14 +6,14 @@ use crate::error::{Error, Result};
 use std::path::Path;
 use steward_domain::SourceKind;
 
-/// Endings of files that hold data, without what says how they are compressed.
+/// Extensions of data files, without those of compression.
 pub const ENDINGS: [&str; 28] = [
     "csv", "tsv", "tab", "json", "ndjson", "jsonl", "parquet", "pq", "arrow", "feather", "ipc", "avro",
     "xlsx", "xlsm", "xls", "xlsb", "ods", "sqlite", "sqlite3", "db", "duckdb", "ddb", "zip", "tar", "tgz",
     "tbz2", "txz", "tzst",
 ];
 
-/// Endings that say how a file is compressed.
+/// Extensions of compressed files.
 pub const PACKED_ENDINGS: [&str; 6] = ["gz", "gzip", "zst", "zstd", "bz2", "xz"];
 
 /// The ending of a name, in lower case.
@@ -22,12 +22,12 @@ pub(crate) fn ending(name: &str) -> String {
     last.rsplit_once('.').map(|(_, ending)| ending.to_lowercase()).unwrap_or_default()
 }
 
-/// Whether the name is one of a file that holds data, compressed or not.
+/// Whether the name is that of a data file, compressed or not.
 pub(crate) fn is_data_name(name: &str) -> bool {
     ENDINGS.contains(&ending(&unpack::inner_name(name)).as_str()) || ENDINGS.contains(&ending(name).as_str())
 }
 
-/// The name without folders and endings: what a table is called after.
+/// The name without folders and extensions, which becomes the table's name.
 pub(crate) fn stem(name: &str) -> String {
     let inner = unpack::inner_name(name);
     let last = inner.rsplit(['/', '\\']).next().unwrap_or(&inner);
@@ -37,7 +37,7 @@ pub(crate) fn stem(name: &str) -> String {
     }
 }
 
-/// What is known about a source before it is read.
+/// The kind of a source, before it is read.
 pub(crate) fn source_kind(path: &Path, format: Format) -> SourceKind {
     match format {
         Format::Csv => SourceKind::Csv,
@@ -62,7 +62,7 @@ pub(crate) fn source_kind(path: &Path, format: Format) -> SourceKind {
     }
 }
 
-/// Tells what a named file is.
+/// Detects the type of a named file.
 pub(crate) fn detect_file(path: &Path) -> Result<SourceLocation> {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     if is_duckdb(&head(path)?) {
@@ -74,7 +74,7 @@ pub(crate) fn detect_file(path: &Path) -> Result<SourceLocation> {
     })
 }
 
-/// The format of a file that is called `name` and lies at `path`; nothing for a SQLite database.
+/// The format of the file `name` at `path`; none for a SQLite database.
 pub(crate) fn detect(path: &Path, name: &str) -> Result<Option<Format>> {
     let head = head(path)?;
     let end = ending(name);
@@ -111,7 +111,7 @@ fn head(path: &Path) -> Result<Vec<u8>> {
     Ok(head)
 }
 
-/// A DuckDB file begins with a checksum, and then its name.
+/// A DuckDB file starts with a checksum, followed by its signature.
 fn is_duckdb(head: &[u8]) -> bool {
     head.get(8..12) == Some(b"DUCK")
 }

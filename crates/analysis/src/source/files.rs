@@ -1,5 +1,5 @@
-//! Files as tables: small ones whole, large ones scanned where they lie, packed ones unpacked
-//! first.
+//! Files as tables: small ones are read completely, large ones scanned in place, compressed ones
+//! unpacked first.
 
 use crate::catalogue::Table;
 use crate::engine::{CsvScan, Engine, ScanColumn};
@@ -18,17 +18,17 @@ use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A sample is not smaller than this.
+/// Minimum size of a sample.
 pub(crate) const SMALLEST_SAMPLE: u64 = 128 << 10;
-/// Places of a large file, beside its beginning, that are looked at. The beginning gets four parts
-/// of seven.
+/// Positions of a large file, beside its start, that are sampled. The start gets four sevenths of
+/// the sample.
 const SLICES: u64 = 6;
-/// A file may be compressed inside of an archive that is compressed, and no deeper.
+/// Maximum nesting: a compressed file inside a compressed archive.
 const DEEPEST: usize = 3;
-/// Titles that become the name of a table are no longer than this.
+/// Maximum length of a title that becomes the name of a table.
 const LONGEST_NAME: usize = 40;
 
-/// Where the rows are.
+/// The location of the rows.
 #[derive(Clone)]
 pub(crate) enum Rows {
     Frame(Arc<Frame>),
@@ -36,32 +36,32 @@ pub(crate) enum Rows {
     Registered(Arc<dyn TableProvider>),
 }
 
-/// A table of a file that was looked over.
+/// A profiled table of a file.
 #[derive(Clone)]
 pub(crate) struct Loaded {
-    /// What it is called after: the file, its member, or its sheet.
+    /// The base of its name: the file, its archive member, or its sheet.
     pub(crate) stem: String,
     pub(crate) table: Table,
     pub(crate) rows: Rows,
     pub(crate) warnings: Vec<String>,
     pub(crate) assumptions: Vec<String>,
-    /// How the file spells its times: (column, value, spelling).
+    /// Original spellings of times: (column, value, spelling).
     pub(crate) spelled: Vec<(String, BTreeMap<String, String>)>,
-    /// The path and whether files of a series with it are one table.
+    /// Whether files of a series with it are one table.
     pub(crate) series: bool,
     pub(crate) path: PathBuf,
 }
 
-/// A plain file: named, or unpacked from what was named.
+/// A plain file: named directly, or unpacked.
 struct Piece {
     path: PathBuf,
-    /// What people call it.
+    /// The path shown to people.
     shown: PathBuf,
     stem: String,
     format: Format,
 }
 
-/// Looks a file over and gets the rows of its tables ready.
+/// Profiles a file and prepares the rows of its tables.
 pub(crate) async fn load(
     path: &Path,
     format: Format,
@@ -103,7 +103,7 @@ async fn read(
     Ok(tables)
 }
 
-/// Work that keeps a processor busy, beside other work. A panic of a reader is the file's fault.
+/// Runs CPU-bound work on another thread. A panic of a reader is reported as an error of the file.
 pub(crate) async fn blocking<T: Send + 'static>(
     path: &Path,
     work: impl FnOnce() -> Result<T> + Send + 'static,
@@ -114,7 +114,7 @@ pub(crate) async fn blocking<T: Send + 'static>(
     })
 }
 
-/// Unpacks what is packed. Gives back plain files, and what was left out.
+/// Unpacks what is packed. Returns plain files, and what was skipped.
 fn resolve(piece: Piece, name: &str, scratch: &Scratch, depth: usize) -> Result<(Vec<Piece>, Vec<String>)> {
     let wrong = |detail: &str| Error::Format { path: piece.shown.clone(), detail: detail.to_owned() };
     let inner = match piece.format {
@@ -165,7 +165,7 @@ fn resolve(piece: Piece, name: &str, scratch: &Scratch, depth: usize) -> Result<
     Ok((pieces, said_left_out(&piece.shown, &left_out).into_iter().collect()))
 }
 
-/// One line about what was left out of a folder or an archive.
+/// One line about what was skipped in a folder or an archive.
 pub(crate) fn said_left_out(of: &Path, left_out: &[String]) -> Option<String> {
     let shown: Vec<&str> = left_out.iter().take(5).map(String::as_str).collect();
     let more = left_out.len().saturating_sub(shown.len());
@@ -223,7 +223,7 @@ fn load_text(piece: &Piece, options: &Options) -> Result<Loaded> {
     Ok(loaded)
 }
 
-/// Text under the name of a workbook, as web sites and old programs write it.
+/// Text with the extension of a workbook, as web sites and old programs write it.
 fn misnamed(piece: &Piece) -> Option<String> {
     let name = piece.shown.file_name()?.to_string_lossy().into_owned();
     let end = detect::ending(&unpack::inner_name(&name));
@@ -288,7 +288,7 @@ fn is_zip(path: &Path) -> Result<bool> {
     Ok(read == 2 && head == *b"PK")
 }
 
-/// A file that was read whole.
+/// A file that was read completely.
 fn whole(piece: &Piece, read: Read) -> Loaded {
     let columns = profile::columns(&read.frame, &read.labels, true);
     let table = Table {
@@ -340,7 +340,7 @@ fn large_csv(piece: &Piece, size: u64, looked_at: u64) -> Result<Loaded> {
     let sample = if utf8 { sample(&mut file, head, size, looked_at / 14).map_err(failed)? } else { head };
     let read = reader::read_csv(&sample, usize::MAX).map_err(wrong)?;
     let direct = utf8 && read.layout.as_ref().is_some_and(|layout| layout.is_strict() && layout.skip == 0 && layout.comment.is_none())
-        // A column that our reader left out still has its place in the file.
+        // A column that our reader omitted still has its position in the file.
         && read.columns.iter().enumerate().all(|(place, column)| column.source == place)
         && read.layout.as_ref().is_some_and(|layout| layout.columns.len() == read.columns.len());
     let Some(layout) = read.layout.clone().filter(|_| direct) else {
@@ -396,7 +396,7 @@ fn large_csv(piece: &Piece, size: u64, looked_at: u64) -> Result<Loaded> {
     })
 }
 
-/// Whole lines from the beginning and from places all over the file.
+/// Whole lines from the start and from positions all over the file.
 fn sample(file: &mut std::fs::File, mut head: Vec<u8>, size: u64, part: u64) -> std::io::Result<Vec<u8>> {
     let begun = head.len() as u64;
     let cut = |bytes: &mut Vec<u8>| {
@@ -406,7 +406,7 @@ fn sample(file: &mut std::fs::File, mut head: Vec<u8>, size: u64, part: u64) -> 
         }
     };
     cut(&mut head);
-    // A quote that is open at a slice's beginning would turn the sample inside out.
+    // A quote that is open at the start of a slice would invert the sample.
     let quotes = memchr_count(&head);
     if quotes > 0 {
         return Ok(head);

@@ -1,17 +1,17 @@
-//! Folders and patterns: which of their files are data, which folders are partitions, and what is
-//! left out and why.
+//! Folders and patterns: which of their files are data, which subfolders are partitions, and what
+//! is skipped and why.
 
 use super::{FoundSources, Guard, MAX_FILES, Opening, SourceLocation, detect, unpack};
 use crate::error::{Error, Result};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// Partitions are not looked for deeper than this.
+/// Maximum depth of partitions.
 const DEEPEST: usize = 12;
-/// Partitions of one table.
+/// Maximum number of partitions of one table.
 const MAX_PARTITIONS: usize = 20_000;
 
-/// The files that a pattern names.
+/// The files that match a pattern.
 pub(super) fn find_pattern(named: &str, guard: Guard<'_>) -> Result<FoundSources> {
     let wrong = |detail: String| Error::Source { what: named.to_owned(), detail };
     let paths = glob::glob(named).map_err(|error| wrong(error.to_string()))?;
@@ -62,7 +62,7 @@ pub(crate) fn partition(name: &str) -> Option<(&str, &str)> {
     name.split_once('=').filter(|(key, value)| super::is_name(key) && !value.is_empty())
 }
 
-/// Adds the files of these paths to what was found. A file that the guard refuses refuses them all.
+/// Adds these files to the result. If the guard refuses one file, all are refused.
 fn several(named: &str, paths: &[PathBuf], found: FoundSources, guard: Guard<'_>) -> Result<FoundSources> {
     let FoundSources { mut places, mut left_out, .. } = found;
     let nothing = |detail: String| Error::Source { what: named.to_owned(), detail };
@@ -95,8 +95,7 @@ fn several(named: &str, paths: &[PathBuf], found: FoundSources, guard: Guard<'_>
     }
 }
 
-/// All files below a folder whose subfolders are named by values. The files of most of them decide
-/// the format.
+/// All files below a folder with partitions. The most frequent format is used.
 fn find_partitions(
     root: &Path,
     left_out: &mut Vec<String>,
@@ -145,7 +144,7 @@ fn walk(
                 walk(&entry, keys, files, left_out)?;
                 keys.pop();
             }
-            // What Spark and others leave beside the data.
+            // Files that Spark and others leave beside the data.
             _ if entry.is_dir() || keys.is_empty() || unpack::is_litter(&name) || name.starts_with('_') => {}
             _ if detect::is_data_name(&name) => {
                 if files.len() >= MAX_PARTITIONS {

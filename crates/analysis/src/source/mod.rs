@@ -1,5 +1,4 @@
-//! Where data comes from: what was named on the command line or in a request, and what it turns out
-//! to be.
+//! Data sources: what was named on the command line or in a request, and what it turns out to be.
 
 pub mod connections;
 pub(crate) mod detect;
@@ -19,35 +18,35 @@ use crate::error::{Error, Result};
 use std::path::{Path, PathBuf};
 use steward_domain::{DataSource, SourceKind};
 
-/// More files than this in one folder are taken for a mistake.
+/// More files than this in one folder are refused as a mistake.
 pub(crate) const MAX_FILES: usize = 1_000;
 
-/// A source as it was named, told apart by kind. Nothing has been read yet but the first bytes.
+/// A source, classified by kind. Only its first bytes have been read.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum SourceLocation {
-    /// A file of rows, with the name its table is to have.
+    /// A data file.
     File {
         /// Where it is.
         path: PathBuf,
-        /// How it is read.
+        /// Its format.
         format: Format,
-        /// The table's name, when it was given: `sales=2021.csv`.
+        /// The table's name, if given: `sales=2021.csv`.
         name: Option<String>,
     },
-    /// A folder whose subfolders are named by a value of a column: `year=2024/month=01/`.
+    /// A folder with partitions: `year=2024/month=01/`.
     Partitions {
         /// The folder.
         path: PathBuf,
         /// Its files, all of one format.
         files: Vec<PathBuf>,
-        /// How they are read.
+        /// Their format.
         format: Format,
-        /// The columns that the subfolders name, from the outside in.
+        /// The partition columns, from the outside in.
         keys: Vec<String>,
     },
     /// A SQLite database.
     Sqlite(PathBuf),
-    /// A DuckDB database, read by a driver of this machine.
+    /// A DuckDB database, read with a driver of this machine.
     DuckDb(PathBuf),
     /// A database server.
     Server(String),
@@ -73,7 +72,7 @@ pub enum Format {
 }
 
 impl SourceLocation {
-    /// Whether a driver library has to be loaded for it: code of others.
+    /// Whether it needs a driver library, which is third-party code.
     #[must_use]
     pub(crate) fn needs_driver(&self) -> bool {
         match self {
@@ -83,7 +82,7 @@ impl SourceLocation {
         }
     }
 
-    /// Told to the journal: what kind, and where. Passwords in addresses are taken out.
+    /// The source for the journal: its kind and location, without passwords.
     #[must_use]
     pub fn describe(&self) -> DataSource {
         let file = |kind, path: &Path| DataSource {
@@ -111,7 +110,7 @@ impl SourceLocation {
         }
     }
 
-    /// Short, for people: the file's name, or the address without its password.
+    /// A short name for people: the file's name, or the address without its password.
     #[must_use]
     pub fn label(&self) -> String {
         let last = |path: &Path| {
@@ -137,28 +136,28 @@ fn sql(connection: String) -> DataSource {
     }
 }
 
-/// What was named, fit to be kept: the address of a server loses its password and everything after
+/// The source as it may be stored: without the password of a server's address and everything after
 /// `?`.
 #[must_use]
 pub fn without_password(named: &str) -> String {
     if named.contains("://") { crate::database::redact(named) } else { named.to_owned() }
 }
 
-/// Runs a statement on a SQLite source without policy before it, to show that the source refuses by
-/// itself. For tests.
+/// Runs a statement on a SQLite source without policy, to test that the source itself refuses it.
 #[doc(hidden)]
 pub fn try_unchecked(path: &Path, sql: &str) -> Result<()> {
     sqlite::SqliteSource::open(path)?.rows(sql, 1).map(drop)
 }
 
-/// What was named, and what of it was left out.
+/// The sources found, and what was skipped.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FoundSources {
     /// The sources.
     pub places: Vec<SourceLocation>,
-    /// Files of a folder that are no data, each with the reason.
+    /// Files of a folder that are not data, each with the reason.
     pub left_out: Vec<String>,
-    /// They were found in a folder: one of them that cannot be read is left out, not an error.
+    /// Whether they were found in a folder: then a file that cannot be read is skipped and not an
+    /// error.
     pub by_folder: bool,
 }
 
@@ -168,8 +167,7 @@ impl FoundSources {
     }
 }
 
-/// Runs a statement as if it had been admitted to these columns, without policy before it. For
-/// tests.
+/// Runs a statement as if it had been admitted to these columns, without policy. For tests.
 #[doc(hidden)]
 pub async fn try_confined(path: &Path, sql: &str, reads: &[(&str, &[&str])]) -> Result<crate::frame::Frame> {
     let columns = |columns: &[&str]| columns.iter().map(|column| (*column).to_owned()).collect();
@@ -182,24 +180,23 @@ pub async fn try_confined(path: &Path, sql: &str, reads: &[(&str, &[&str])]) -> 
 /// A source that is about to be opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Opening<'a> {
-    /// A file, by its path as it was found.
+    /// A file, by its resolved path.
     File(&'a Path),
     /// A database server, by its address.
     Server(&'a str),
 }
 
-/// Decides on everything that a name leads to, before any of it is opened.
+/// Checks everything that a name resolves to, before any of it is opened.
 pub type Guard<'a> = &'a dyn Fn(Opening<'_>) -> Result<()>;
 
-/// Finds what was named: a file, a folder, a pattern, a database file or a server's address;
-/// `name=` before it names the table.
+/// Finds a source by name: a file, a folder, a pattern, a database file or a server's address; a
+/// prefix `name=` names the table.
 pub fn find(named: &str) -> Result<FoundSources> {
     find_guarded(named, &|_| Ok(()))
 }
 
-/// The same for a caller who may not open everything. The guard sees what will be opened, never the
-/// text that was given: a check that reads the text by another grammar than this function can be
-/// led past it.
+/// The same for a caller with restricted access. The guard sees what will be opened, never the
+/// original text: a check that parses the text differently from this function could be bypassed.
 pub fn find_guarded(named: &str, guard: Guard<'_>) -> Result<FoundSources> {
     let named = named.trim();
     let nothing = |detail: &str| Error::Source { what: named.to_owned(), detail: detail.to_owned() };

@@ -1,8 +1,7 @@
-//! Folders whose subfolders are named by values: `year=2024/month=01/…` is one table with the
-//! columns `year` and `month`.
+//! Partitioned folders: `year=2024/month=01/…` is one table with the columns `year` and `month`.
 //!
-//! Parquet and plain CSV are scanned where they lie, and a filter on those columns leaves out whole
-//! files. Everything else is read whole.
+//! Parquet and plain CSV are scanned in place, and a filter on those columns skips whole files.
+//! Everything else is read completely.
 
 use super::files::{self, Loaded, Rows};
 use super::folder::partition;
@@ -18,16 +17,16 @@ use datafusion::prelude::{ParquetReadOptions, cast, ident, lit};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What others write for a missing value.
+/// The Hive name of a missing value.
 const NOTHING: &str = "__HIVE_DEFAULT_PARTITION__";
-/// Rows that are held when files are read whole.
+/// Maximum number of rows if files are read completely.
 const MOST_ROWS: usize = 5_000_000;
 
-/// Which files a table is known by.
+/// Which files are used to profile a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Sample {
     Everywhere,
-    /// The first one: fetching parts of many files costs more than it tells.
+    /// The first one: fetching parts of many remote files costs too much.
     FirstFile,
 }
 
@@ -40,7 +39,7 @@ pub(crate) struct Partitions<'a> {
 }
 
 impl Partitions<'_> {
-    /// Looks the folder over as one table.
+    /// Profiles the folder as one table.
     pub(crate) async fn load(
         &self,
         engine: &Engine,
@@ -70,7 +69,7 @@ impl Partitions<'_> {
         self.path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
     }
 
-    /// The values that the folders of a file name.
+    /// The partition values of a file.
     fn values(&self, file: &Path) -> Vec<Value> {
         let inside = file.strip_prefix(self.path).unwrap_or(file);
         let parts: Vec<String> = inside.iter().map(|part| part.to_string_lossy().into_owned()).collect();
@@ -95,12 +94,11 @@ impl Partitions<'_> {
         let first = self.files.first().map(|path| address(path)).unwrap_or_default();
         let alone = ParquetReadOptions { file_extension: "", ..ParquetReadOptions::default() };
         let first = engine.context().read_parquet(first, alone).await.map_err(wrong)?;
-        // The schema of one file is that of all: the others are opened only when their rows are
+        // The schema of one file is used for all: the others are opened only when their rows are
         // needed.
         let schema = first.schema().as_arrow().clone();
-        // The engine looks for `month=2` where a question asks for it, and would not find
-        // `month=02`. What is spelled otherwise than the engine spells it is a text to the engine,
-        // and is made a number behind it.
+        // The engine looks for `month=2` when a query filters by it, and would not find `month=02`.
+        // Values in another spelling are text to the engine, and are cast to numbers afterwards.
         let padded: Vec<&String> = (self.keys.iter().enumerate())
             .filter(|(place, _)| kinds.get(*place) == Some(&Kind::Integer) && is_padded(&values, *place))
             .map(|(_, key)| key)
@@ -141,7 +139,7 @@ impl Partitions<'_> {
         Ok(loaded)
     }
 
-    /// A sample sees the values of few folders; the names of all are known.
+    /// A sample has the values of few partitions; the values of all are known from their names.
     fn profile_keys(&self, loaded: &mut Loaded, kinds: &[Kind], values: &[Vec<Value>]) {
         let fields = self.keys.iter().zip(kinds).map(|(key, kind)| Field::new(key, *kind)).collect();
         let rows: Vec<Vec<Value>> = values
@@ -160,7 +158,7 @@ impl Partitions<'_> {
         loaded.table.primary_key = profile::key(&loaded.table.columns);
     }
 
-    /// Reads all files and puts their rows under each other.
+    /// Reads all files and concatenates their rows.
     async fn read_whole(
         &self,
         engine: &Engine,
@@ -168,7 +166,7 @@ impl Partitions<'_> {
         scratch: &Arc<Scratch>,
         (stem, kinds, values): (&str, &[Kind], &[Vec<Value>]),
     ) -> Result<Loaded> {
-        // A file of a partition is never scanned alone: its rows are needed beside those of the
+        // A file of a partition is never scanned alone: its rows are combined with those of the
         // others.
         let options = Options { small_file: u64::MAX, ..*options };
         let mut all: Option<Loaded> = None;
@@ -240,7 +238,7 @@ impl Partitions<'_> {
     }
 }
 
-/// The kind that holds the values of both.
+/// The kind that can hold the values of both.
 fn common_kind(a: Kind, b: Kind) -> Kind {
     match (a, b) {
         _ if a == b => a,
@@ -250,14 +248,14 @@ fn common_kind(a: Kind, b: Kind) -> Kind {
     }
 }
 
-/// Whether some whole numbers are spelled otherwise than usual: `01`, `+1`.
+/// Whether some whole numbers have an unusual spelling: `01`, `+1`.
 fn is_padded(values: &[Vec<Value>], key: usize) -> bool {
     let texts =
         values.iter().filter_map(|row| row.get(key)).filter(|value| !value.is_null()).map(Value::plain);
     texts.into_iter().any(|text| text.parse::<i64>().is_ok_and(|number| number.to_string() != text))
 }
 
-/// What the values of a folder's name are.
+/// The kind of the partition values.
 fn kind(values: &[Vec<Value>], key: usize) -> Kind {
     let texts =
         || values.iter().filter_map(|row| row.get(key)).filter(|value| !value.is_null()).map(Value::plain);
@@ -279,7 +277,7 @@ fn typed(value: &Value, kind: Kind) -> Value {
     }
 }
 
-/// `New%20York` as `New York`.
+/// Percent-decodes a value: `New%20York` is `New York`.
 fn decode(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

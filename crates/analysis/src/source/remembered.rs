@@ -1,10 +1,9 @@
-//! Files that were read before and have not changed since, so that the next question does not read
-//! them again.
+//! An in-memory cache of files that have not changed, so that the next question does not read them
+//! again.
 //!
-//! Invariant: what is remembered is never stale. A file is the same when its place, device, inode,
-//! size, and times of change are; one that was changed within the last seconds is read anew,
-//! because two changes can share a time. Only this process remembers, within bounds; nothing is
-//! written to disk.
+//! Invariant: the cache is never stale. A file is unchanged if its path, device, inode, size and
+//! times of change are. A file that changed within the last seconds is read again, because two
+//! changes can have the same time. The cache is bounded, and nothing is written to disk.
 
 use super::files::{Loaded, Rows};
 use std::collections::VecDeque;
@@ -12,16 +11,16 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use steward_journal::clock::{Clock as _, SystemClock};
 
-/// Cells of all files that are remembered.
+/// Maximum number of cached cells.
 const MOST_CELLS: usize = 2_000_000;
-/// Files changed later than this before now are not remembered, in microseconds.
+/// Files that changed within this time are not cached, in microseconds.
 const SETTLED: i64 = 2_000_000;
 
-/// What a file is, as far as the system tells without reading it.
+/// The identity of a file, from its metadata.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Identity {
     path: PathBuf,
-    /// How it was to be read: the same file may be sampled once and read whole later.
+    /// How it was read: the same file may be sampled once and read completely later.
     reading: (u64, u64),
     system: System,
 }
@@ -37,7 +36,7 @@ struct System {
 }
 
 impl Identity {
-    /// The file as it is now; nothing where the system does not tell.
+    /// The current metadata of a file; none if the system does not provide it.
     #[cfg(unix)]
     pub(crate) fn of(path: &Path, reading: (u64, u64)) -> Option<Self> {
         use std::os::unix::fs::MetadataExt as _;
@@ -54,7 +53,7 @@ impl Identity {
         Some(Self { path, reading, system })
     }
 
-    /// The file as it is now; nothing where the system does not tell.
+    /// The current metadata of a file; none if the system does not provide it.
     #[cfg(not(unix))]
     pub(crate) fn of(_: &Path, _: (u64, u64)) -> Option<Self> {
         None
@@ -66,10 +65,10 @@ impl Identity {
     }
 }
 
-/// A file's tables, and how many cells they hold.
+/// A file's tables, and their number of cells.
 type Entry = (Identity, Arc<Vec<Loaded>>, usize);
 
-/// The files that are remembered, the oldest first.
+/// The cached files, oldest first.
 #[derive(Default)]
 struct Memory {
     files: VecDeque<Entry>,
@@ -108,11 +107,11 @@ fn cells(table: &Loaded) -> usize {
         Rows::Frame(frame) => frame.rows.len() * frame.fields.len().max(1),
         Rows::Scan(_) | Rows::Registered(_) => 0,
     };
-    // The values of a profile are held as well.
+    // The values of a profile count as well.
     rows + table.table.columns.iter().map(|column| column.values.len()).sum::<usize>()
 }
 
-/// Rows that were unpacked go away with their session.
+/// Unpacked rows are removed with their session and not cached.
 fn stays(table: &Loaded, identity: &Identity) -> bool {
     match &table.rows {
         Rows::Frame(_) => true,
@@ -123,12 +122,12 @@ fn stays(table: &Loaded, identity: &Identity) -> bool {
     }
 }
 
-/// The tables of a file that is still the same.
+/// The tables of an unchanged file.
 pub(crate) fn recall(identity: &Identity) -> Option<Arc<Vec<Loaded>>> {
     MEMORY.lock().unwrap_or_else(PoisonError::into_inner).get(identity)
 }
 
-/// Remembers a file that was just read, if it is the same as before it was read.
+/// Caches a file that was just read, if it did not change meanwhile.
 pub(crate) fn remember(before: Identity, path: &Path, tables: &[Loaded]) {
     if Identity::of(path, before.reading).as_ref() == Some(&before) {
         let now = SystemClock::default().now().micros();
@@ -156,7 +155,8 @@ mod tests {
         memory.put(first.clone(), Arc::default(), LATER);
         assert!(memory.get(&first).is_some());
         assert!(memory.get(&Identity::of(&path, (2, 1)).unwrap()).is_none(), "read otherwise, it is another");
-        // The same size and even the same time of change: another file took its place.
+        // The same size and even the same modification time, but another inode: the file was
+        // replaced.
         let modified = std::fs::metadata(&path).unwrap().modified().unwrap();
         let other = folder.path().join("b.csv");
         std::fs::write(&other, "a\n2\n").unwrap();
@@ -165,7 +165,7 @@ mod tests {
         let second = Identity::of(&path, (1, 1)).unwrap();
         assert_ne!(first, second);
         assert!(memory.get(&second).is_none());
-        // The same inode, size and time of content: the time of status tells.
+        // The same inode, size and modification time: the status change time differs.
         memory.put(second, Arc::default(), LATER);
         std::fs::write(&path, "a\n3\n").unwrap();
         std::fs::File::options().write(true).open(&path).unwrap().set_modified(modified).unwrap();

@@ -1,10 +1,8 @@
-//! SQLite databases as sources: opened read-only, with an authorizer that lets nothing but reading
-//! through.
+//! SQLite databases as sources: opened read-only, with an authorizer that allows only reads.
 //!
-//! `mode=ro` alone still lets `ATTACH` and `VACUUM INTO` make files, so every action that is not a
-//! read of this database is refused by the database itself, whatever the SQL says. A statement of
-//! somebody else's gets an authorizer of its own, which knows the columns that it was admitted to
-//! and lets no other be read.
+//! `mode=ro` alone still lets `ATTACH` and `VACUUM INTO` create files, so the authorizer refuses
+//! every action that is not a read of this database, whatever the SQL. A caller's statement gets
+//! its own authorizer, which allows only the columns that it was admitted to.
 
 use crate::catalogue::{Evidence, Join, Table};
 use crate::error::{Error, Result};
@@ -23,23 +21,23 @@ use std::time::Duration;
 use steward_domain::ErrorCategory;
 use steward_journal::clock::{Clock as _, SystemClock};
 
-/// Rows of a table that are looked at before questions.
+/// Maximum number of rows sampled for a profile.
 const SAMPLE: usize = 20_000;
-/// How long to wait for a writer that holds the database.
+/// How long to wait for a lock of another process.
 const BUSY: Duration = Duration::from_secs(5);
-/// How long one look at a table or a view may take.
+/// Time limit of profiling one table or view.
 const LOOK: Duration = Duration::from_secs(4);
-/// How long looking over all of them may take.
+/// Time limit of profiling all of them.
 const DISCOVERY: Duration = Duration::from_secs(20);
-/// How long the rows of a table may take that are joined with other sources.
+/// Time limit of fetching a table to be joined with other sources.
 const FETCH: Duration = Duration::from_secs(180);
-/// After so many steps of its machine a statement is asked whether its time is over.
+/// Number of virtual machine steps between two checks of the time limit.
 const STEPS: i32 = 10_000;
-/// The most that the cells of a result may hold.
+/// Maximum size of a result's cells.
 const RESULT_BYTES: usize = 64 << 20;
-/// What the database itself holds statements and the views of a file to.
+/// SQLite's own limits for statements and for the views of a file.
 const LIMITS: [(Limit, i32); 6] = [
-    // A text, and a row of a sorter or a group.
+    // Maximum length of a text, and of a row of a sorter or a group.
     (Limit::SQLITE_LIMIT_LENGTH, 16 << 20),
     (Limit::SQLITE_LIMIT_EXPR_DEPTH, 500),
     (Limit::SQLITE_LIMIT_COMPOUND_SELECT, 200),
@@ -81,7 +79,7 @@ impl SqliteSource {
         Ok(Self { path: path.to_owned(), connection, interrupt, views: Arc::new(views) })
     }
 
-    /// Its tables, profiled, the joins it declares, and what was left out.
+    /// Its profiled tables, its declared joins, and what was skipped.
     pub(crate) fn discover(&self) -> Result<(Vec<Table>, Vec<Join>, Vec<String>)> {
         let (clock, mut left_out, mut first) = (SystemClock::default(), Vec::new(), None);
         let until = clock.monotonic() + DISCOVERY;
@@ -98,8 +96,7 @@ impl SqliteSource {
                 ));
                 break;
             }
-            // A view over something that is gone, or one that does not end, should not hide the
-            // rest.
+            // A view over a missing table, or one that does not terminate, must not hide the rest.
             match self.table(&name) {
                 Ok(table) => {
                     joins.extend(self.joins(&name)?);
@@ -178,13 +175,13 @@ impl SqliteSource {
         Ok(joins.into_iter().map(|(_, join)| join).collect())
     }
 
-    /// Runs an admitted statement: the columns it was admitted to can be read, and no others.
+    /// Runs an admitted statement: only the columns it was admitted to can be read.
     pub(crate) async fn query(&self, sql: &Statement, limit: usize) -> Result<(Frame, bool)> {
         let bounds = Bounds { rows: limit, within: sql.timeout() };
         self.read_only(sql.text.clone(), sql.reads.clone(), bounds).await
     }
 
-    /// Rows of a table, these columns of it.
+    /// These columns of a table's rows.
     pub(crate) async fn fetch(&self, table: &str, columns: &[String], limit: usize) -> Result<(Frame, bool)> {
         let list: Vec<String> = columns.iter().map(|column| format!("t.{}", quote(column))).collect();
         let list = if list.is_empty() { "1".to_owned() } else { list.join(", ") };
@@ -193,8 +190,7 @@ impl SqliteSource {
         self.read_only(sql, reads, Bounds { rows: limit, within: FETCH }).await
     }
 
-    /// Runs a statement that can read these columns and nothing else. Dropping the future
-    /// interrupts it.
+    /// Runs a statement that can read only these columns. Dropping the future interrupts it.
     pub(super) async fn read_only(
         &self,
         sql: String,
@@ -223,15 +219,15 @@ impl SqliteSource {
     }
 }
 
-/// What a statement may take.
+/// The limits of a statement.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Bounds {
     pub(super) rows: usize,
     pub(super) within: Duration,
 }
 
-/// What a statement may read: columns by table. What a view reads is its own affair, if the view
-/// may be read.
+/// The columns that a statement may read, by table. Tables behind a view are allowed if the view
+/// is.
 struct Reads {
     views: Arc<BTreeSet<String>>,
     columns: BTreeMap<String, BTreeSet<String>>,
@@ -262,13 +258,13 @@ impl Reads {
     }
 }
 
-/// Functions of the list, and those that operators are made of.
+/// Allowed functions, and those that implement operators.
 fn is_function(name: &str) -> bool {
     steward_policy::is_function_allowed(steward_policy::Dialect::Sqlite, name)
         || ["like", "->", "->>"].iter().any(|operator| name.eq_ignore_ascii_case(operator))
 }
 
-/// What discovery does besides reading: it asks for the shape of tables.
+/// The authorizer of discovery, which also allows reading the schema of tables.
 fn authorize(context: AuthContext<'_>) -> Authorization {
     match context.action {
         AuthAction::Select | AuthAction::Read { .. } | AuthAction::Recursive => Authorization::Allow,
@@ -354,7 +350,7 @@ fn value(cell: ValueRef<'_>) -> Value {
     }
 }
 
-/// What the cells of a column are. SQLite lets every cell have its own type.
+/// The kind of a column's cells. SQLite lets every cell have its own type.
 fn seen_kind(frame: &Frame, index: usize) -> Kind {
     let (mut numbers, mut fractions, mut others) = (0_u64, 0_u64, 0_u64);
     for cell in frame.column(index) {
@@ -372,8 +368,8 @@ fn seen_kind(frame: &Frame, index: usize) -> Kind {
     }
 }
 
-/// What a column holds: from its cells, and from its declared type when it is empty. Text that is
-/// dates throughout is dates, since SQLite has no type for them.
+/// The kind of a column: from its cells, and from its declared type if it is empty. Text that is
+/// always a date becomes dates, since SQLite has no date type.
 fn column_kind(frame: &Frame, index: usize, declared: Option<&str>) -> (Kind, Unit) {
     let kind = seen_kind(frame, index);
     let name = frame.fields.get(index).map_or("", |field| field.name.as_str());
@@ -405,7 +401,7 @@ fn column_kind(frame: &Frame, index: usize, declared: Option<&str>) -> (Kind, Un
 }
 
 fn failure(path: &Path, error: &rusqlite::Error) -> Error {
-    // The statement that runs holds the rules for rows, which are not for whoever asked.
+    // The statement that ran contains the row-level rules, which the caller must not see.
     let detail = match error {
         rusqlite::Error::SqlInputError { msg, .. } => msg.clone(),
         other => other.to_string(),

@@ -1,4 +1,4 @@
-//! Files that hold typed columns: Parquet scanned where it lies, Arrow and Avro read into memory.
+//! Files with typed columns: Parquet is scanned in place, Arrow and Avro are read into memory.
 
 use crate::catalogue::Table;
 use crate::engine::{Engine, SAMPLE_BYTES, convert};
@@ -19,10 +19,10 @@ use std::io::{BufReader, Read as _};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Rows of a file that are looked at.
+/// Maximum number of rows sampled.
 pub(super) const SAMPLE_ROWS: usize = 20_000;
 
-/// A table over rows that are somewhere else, with what a sample says about it.
+/// A table whose rows are elsewhere, profiled from a sample.
 pub(super) fn sampled(
     path: &Path,
     stem: &str,
@@ -70,7 +70,7 @@ pub(super) async fn scanned(path: &Path, stem: &str, frame: DataFrame, engine: &
     scanned_by(path, stem, frame, sample, engine).await
 }
 
-/// The same, known by a sample of some of its rows.
+/// The same, profiled from a sample of some of its rows.
 pub(super) async fn scanned_by(
     path: &Path,
     stem: &str,
@@ -88,7 +88,7 @@ pub(super) fn wrong(path: &Path, error: impl std::fmt::Display) -> Error {
     Error::Format { path: path.to_owned(), detail: error.to_string() }
 }
 
-/// Reads a file of batches whole, within the memory of a query.
+/// Reads a file of record batches completely, within the memory limit of a query.
 pub(super) fn batches(path: &Path, stem: &str, format: Format, memory: usize) -> Result<Loaded> {
     let failed = |error: std::io::Error| Error::File { path: path.to_owned(), detail: error.to_string() };
     let mut head = [0; 6];

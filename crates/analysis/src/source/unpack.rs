@@ -1,10 +1,9 @@
-//! Compressed files and archives, unpacked into a folder of the session within bounds.
+//! Compressed files and archives, unpacked into a temporary folder of the session within bounds.
 //!
 //! Invariants
-//! - What is unpacked is bounded in bytes, in its ratio to what was packed, and in the number of
-//!   members.
-//! - A member's own path is never used: files get numbers as names, in a folder that goes away with
-//!   the session.
+//! - The unpacked size, the compression ratio and the number of members are bounded.
+//! - A member's own path is never used: files get numbers as names, in a folder that is removed
+//!   with the session.
 
 use crate::error::{Error, Result};
 use crate::source::MAX_FILES;
@@ -13,11 +12,11 @@ use std::io::{self, BufReader, Read, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// So much is always unpacked.
+/// This much may always be unpacked.
 const FREE_BYTES: u64 = 64 << 20;
-/// Beyond that, a byte may become so many.
+/// Beyond that, the maximum compression ratio.
 const MOST_RATIO: u64 = 250;
-/// The parts of a workbook are read into memory.
+/// The parts of a workbook are read into memory, so their size is limited.
 const MOST_PART_BYTES: u64 = 1 << 30;
 
 /// How a file is compressed.
@@ -43,7 +42,7 @@ impl Packing {
             (b"\xfd7zXZ\0", Self::Xz),
         ];
         let found = starts.into_iter().find(|(start, _)| head.starts_with(start)).map(|(_, packing)| packing);
-        // `BZh` are letters with which a header may start; the block's mark follows the level.
+        // `BZh` are letters with which a header may start; the block signature follows the level.
         found.filter(|packing| {
             *packing != Self::Bzip2
                 || matches!(head.get(4..10), Some(b"1AY&SY" | b"\x17\x72\x45\x38\x50\x90"))
@@ -70,8 +69,8 @@ impl Packing {
     }
 }
 
-/// The name without the ending that says how it is compressed: `sales.csv.gz` is `sales.csv`,
-/// `logs.tgz` is `logs.tar`.
+/// The name without the compression extension: `sales.csv.gz` is `sales.csv`, `logs.tgz` is
+/// `logs.tar`.
 pub(crate) fn inner_name(name: &str) -> String {
     let lower = name.to_lowercase();
     for (ending, inner) in [(".tgz", ".tar"), (".tbz2", ".tar"), (".txz", ".tar"), (".tzst", ".tar")] {
@@ -87,12 +86,12 @@ pub(crate) fn inner_name(name: &str) -> String {
     }
 }
 
-/// A folder for what is unpacked, made when it is first needed and removed with the session.
+/// A temporary folder for unpacked files, created on demand and removed with the session.
 #[derive(Debug)]
 pub(crate) struct Scratch {
     folder: std::sync::OnceLock<tempfile::TempDir>,
     count: AtomicU64,
-    /// Bytes that one file may be unpacked to.
+    /// Maximum unpacked size of one file in bytes.
     most: u64,
 }
 
@@ -101,12 +100,12 @@ impl Scratch {
         Self { folder: std::sync::OnceLock::new(), count: AtomicU64::new(0), most }
     }
 
-    /// Where it is, once something was unpacked.
+    /// Its path, once something was unpacked.
     pub(crate) fn folder(&self) -> Option<&Path> {
         self.folder.get().map(tempfile::TempDir::path)
     }
 
-    /// Bytes that one file may have.
+    /// Maximum size of one file in bytes.
     pub(crate) fn most(&self) -> u64 {
         self.most
     }
@@ -120,7 +119,7 @@ impl Scratch {
 
     fn next(&self) -> io::Result<PathBuf> {
         if self.folder.get().is_none() {
-            // Two at once make two folders, and one of them goes away at once.
+            // Two concurrent calls create two folders; one of them is removed at once.
             let _lost = self.folder.set(tempfile::Builder::new().prefix("steward-").tempdir()?);
         }
         let number = self.count.fetch_add(1, Ordering::Relaxed);
@@ -129,7 +128,7 @@ impl Scratch {
     }
 }
 
-/// Counts what is read and stops at a limit.
+/// Counts the bytes read and stops at a limit.
 struct Bounded<R> {
     inner: R,
     left: u64,
@@ -176,7 +175,7 @@ fn size(path: &Path) -> Result<u64> {
         .map_err(|error| Error::File { path: path.to_owned(), detail: error.to_string() })
 }
 
-/// Unpacks a compressed file. Gives back where it is now.
+/// Unpacks a compressed file. Returns its new path.
 pub(crate) fn unpack(path: &Path, packing: Packing, scratch: &Scratch) -> Result<PathBuf> {
     let packed = size(path)?;
     let wrong = |error: io::Error| failed(path, packed, scratch.most, packing.word(), &error);
@@ -193,19 +192,19 @@ fn write(reader: &mut dyn Read, place: &Path) -> io::Result<()> {
     file.flush()
 }
 
-/// A file that was in an archive.
+/// A file of an archive.
 #[derive(Debug)]
 pub(crate) struct Member {
-    /// What it is called in the archive.
+    /// Its name in the archive.
     pub(crate) name: String,
-    /// Where it is now.
+    /// Its unpacked path.
     pub(crate) path: PathBuf,
 }
 
-/// The members of an archive that were wanted, and the names of the others with the reason.
+/// The selected members of an archive, and the names of the others with the reason.
 pub(crate) type Members = (Vec<Member>, Vec<(String, &'static str)>);
 
-/// Unpacks the wanted members of a zip archive.
+/// Unpacks the selected members of a zip archive.
 pub(crate) fn unzip(path: &Path, scratch: &Scratch, wanted: &dyn Fn(&str) -> bool) -> Result<Members> {
     let packed = size(path)?;
     let wrong = |error: io::Error| failed(path, packed, scratch.most, "zip", &error);
@@ -237,7 +236,7 @@ pub(crate) fn unzip(path: &Path, scratch: &Scratch, wanted: &dyn Fn(&str) -> boo
     Ok((members, others))
 }
 
-/// Unpacks the wanted members of a tar archive.
+/// Unpacks the selected members of a tar archive.
 pub(crate) fn untar(path: &Path, scratch: &Scratch, wanted: &dyn Fn(&str) -> bool) -> Result<Members> {
     let packed = size(path)?;
     let wrong = |error: io::Error| failed(path, packed, scratch.most, "tar", &error);
@@ -256,7 +255,7 @@ pub(crate) fn untar(path: &Path, scratch: &Scratch, wanted: &dyn Fn(&str) -> boo
         }
         enough(path, members.len())?;
         let place = scratch.next().map_err(wrong)?;
-        // A tar archive packs nothing, so its members cannot be larger than itself.
+        // A tar archive is not compressed, so its members cannot be larger than itself.
         let mut reader = Bounded { inner: &mut entry, left: limit(packed, scratch.most) };
         write(&mut reader, &place).map_err(wrong)?;
         members.push(Member { name, path: place });
@@ -272,7 +271,7 @@ fn enough(path: &Path, members: usize) -> Result<()> {
     Err(Error::Unpacked { path: path.to_owned(), detail })
 }
 
-/// Files that programs leave in archives and folders.
+/// Metadata files that programs leave in archives and folders.
 pub(crate) fn is_litter(name: &str) -> bool {
     let last = name.rsplit(['/', '\\']).next().unwrap_or(name);
     name.starts_with("__MACOSX/")
@@ -314,8 +313,8 @@ pub(crate) fn workbook_kind(path: &Path) -> Result<Option<super::workbook::Kind>
     Ok(mime.starts_with("application/vnd.oasis.opendocument.spreadsheet").then_some(Kind::Ods))
 }
 
-/// Unpacks all parts of a workbook once, keeping nothing: their size must be known before a reader
-/// is trusted with them, and XML that stops in the middle can make it wait for ever.
+/// Unpacks all parts of a workbook once without keeping them: their size must be known before they
+/// are parsed, and truncated XML can make the parser hang.
 pub(crate) fn check_parts(path: &Path) -> Result<()> {
     let packed = size(path)?;
     let wrong = |error: io::Error| failed(path, packed, MOST_PART_BYTES, "workbook (zip)", &error);
@@ -345,7 +344,7 @@ pub(crate) fn check_parts(path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Reads to the end and gives back the last bytes.
+/// Reads to the end and returns the last bytes.
 fn last_bytes(reader: &mut dyn Read) -> io::Result<Vec<u8>> {
     let (mut end, mut buffer) = (Vec::new(), vec![0; 1 << 14]);
     loop {

@@ -1,7 +1,7 @@
 //! Workbooks as sheets: Excel's three formats and OpenDocument, read by `calamine`.
 //!
-//! Invariant: nothing is read before its size is known. The parts of a workbook are unpacked once
-//! within bounds, cells are counted while they are read, and the reader runs where a panic of it is
+//! Invariant: nothing is parsed before its size is known. The parts of a workbook are unpacked once
+//! within bounds, cells are counted while they are read, and a panic of the parser is reported as
 //! an error of the file.
 
 use super::unpack;
@@ -22,7 +22,7 @@ use std::path::Path;
 /// No spreadsheet program writes more columns.
 const MOST_COLUMNS: u32 = 16_384;
 
-/// The kinds of workbooks, told apart by what is in the file.
+/// The kinds of workbooks, detected from the contents of the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Xlsx,
@@ -31,10 +31,10 @@ pub(crate) enum Kind {
     Ods,
 }
 
-/// What was read of a workbook.
+/// The contents of a workbook.
 pub(crate) struct Book {
     pub(crate) sheets: Vec<Sheet>,
-    /// Sheets that were left out, and why.
+    /// Sheets that were skipped, and why.
     pub(crate) warnings: Vec<String>,
 }
 
@@ -64,7 +64,7 @@ fn open(path: &Path) -> Result<BufReader<File>> {
     Ok(BufReader::new(file))
 }
 
-/// Sheets that hold cells and can be seen, and what is said about the others.
+/// Visible sheets with cells, and messages about the others.
 fn visible(sheets: &[calamine::Sheet]) -> (Vec<String>, Vec<String>) {
     let (mut names, mut hidden) = (Vec::new(), Vec::new());
     for sheet in sheets.iter().filter(|sheet| sheet.typ == SheetType::WorkSheet) {
@@ -80,11 +80,11 @@ fn visible(sheets: &[calamine::Sheet]) -> (Vec<String>, Vec<String>) {
     (names, warnings.into_iter().collect())
 }
 
-/// Cells as they come, by row, never more than can be held.
+/// Cells in order of arrival, by row, up to the limit.
 struct Cells<'a> {
     path: &'a Path,
     rows: BTreeMap<u32, Vec<(u32, Cell)>>,
-    /// Cells of all sheets so far, with the gaps between them.
+    /// Cells of all sheets so far, including gaps.
     held: &'a mut usize,
     uncomputed: usize,
 }
@@ -205,7 +205,7 @@ fn xls(path: &Path) -> Result<Book> {
         XlsError::Password => Error::Protected { path: path.to_owned() },
         other => broken(path, other),
     };
-    // What Excel encrypts is a container of the old kind around the new one.
+    // An encrypted workbook is an old-format container around the new format.
     if matches!(Xlsx::new(open(path)?), Err(XlsxError::Password)) {
         return Err(Error::Protected { path: path.to_owned() });
     }
@@ -275,7 +275,7 @@ fn cell(data: Data) -> Cell {
     }
 }
 
-/// A serial number: whole days since 1900 or 1904, and the time of the day behind the point.
+/// A serial number: whole days since 1900 or 1904, and the time of day as a fraction.
 fn moment(time: ExcelDateTime) -> Cell {
     let days = time.as_f64();
     if time.is_duration() || (0.0..1.0).contains(&days) {

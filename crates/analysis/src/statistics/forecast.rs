@@ -1,52 +1,50 @@
-//! Forecasts of a course over time: exponential smoothing with or without a season, chosen by how
-//! well each would have done.
+//! Time series forecasts: exponential smoothing with or without a season, chosen by backtesting.
 
 use augurs_core::{Fit as _, Predict as _};
 use augurs_ets::{AutoETS, trend::AutoETSTrendModel};
 use augurs_mstl::MSTLModel;
 
-/// Values that a course needs to be carried on.
+/// Minimum number of values.
 pub const FEWEST: usize = 8;
-/// How likely a value lies between `low` and `high`.
+/// The probability that a value lies between `low` and `high`.
 pub const LEVEL: f64 = 0.8;
 /// Width of that interval in standard deviations.
 const WIDTH: f64 = 1.281_551_6;
-/// Times that a method is tried on the end of the course.
+/// Number of backtests.
 const TRIALS: usize = 4;
-/// Neighbouring errors go together by so much, for intervals of sums.
+/// Assumed correlation of neighbouring errors, for intervals of sums.
 const TOGETHER: f64 = 0.5;
 
-/// A way to carry on a course.
+/// A forecasting method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Method {
-    /// Level and trend, smoothed.
+    /// Smoothed level and trend.
     Smoothing,
-    /// The same with a season of so many values.
+    /// The same with a season of this many values.
     Seasonal(usize),
-    /// The values of the last season again.
+    /// Repeats the last season of this many values.
     Repeat(usize),
 }
 
-/// What comes next.
+/// A forecast.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Forecast {
-    /// The likely values.
+    /// The point forecast.
     pub point: Vec<f64>,
-    /// What they stay above and below, each with a likelihood of (1 + [`LEVEL`]) / 2.
+    /// Lower and upper bounds, each with a probability of (1 + [`LEVEL`]) / 2.
     pub low: Vec<f64>,
     /// See `low`.
     pub high: Vec<f64>,
-    /// How it was made.
+    /// The method.
     pub method: Method,
-    /// By how much the method missed the end of the course when it did not know it, as a share of
-    /// its size.
+    /// The backtest error of the method, relative to the size of the values.
     pub error: Option<f64>,
-    /// The same for repeating the last season, or the last value where there is none.
+    /// The same for repeating the last season, or the last value if there is none.
     pub plain_error: Option<f64>,
 }
 
-/// Carries on a course by `ahead` values. `season` is how many values a season has, if it may have
-/// one. `None` when there are too few values.
+/// Forecasts `ahead` values. `season` is the length of a possible season. `None` if there are too
+/// few values.
 #[must_use]
 pub fn forecast(course: &[f64], season: Option<usize>, ahead: usize) -> Option<Forecast> {
     if course.len() < FEWEST || ahead == 0 || course.iter().any(|value| !value.is_finite()) {
@@ -71,12 +69,12 @@ pub fn forecast(course: &[f64], season: Option<usize>, ahead: usize) -> Option<F
     let (method, misses, mean) =
         all.into_iter().filter(|(.., mean)| mean.is_finite()).min_by(|a, b| a.2.total_cmp(&b.2)).or_else(
             || {
-                // Nothing could be tried: the simplest is taken.
+                // No backtest was possible: the simplest method is used.
                 Some((plain, Vec::new(), f64::NAN))
             },
         )?;
     let (point, half) = carry_on(course, method, ahead).or_else(|| carry_on(course, plain, ahead))?;
-    // What the method missed where it did not know the end is a floor for what it says of itself.
+    // The backtest error is a lower bound for the method's own error estimate.
     let count = misses.iter().flatten().count();
     let spread = if count == 0 {
         0.0
@@ -112,7 +110,8 @@ impl Forecast {
     }
 }
 
-/// What a method misses at the end of a course that it does not know, at several starts.
+/// The errors of a method on the end of a series that it has not seen, from several starting
+/// points.
 fn trials(course: &[f64], method: Method, ahead: usize) -> Vec<Vec<f64>> {
     let needed = match method {
         Method::Seasonal(season) => 2 * season + 1,
@@ -130,7 +129,7 @@ fn trials(course: &[f64], method: Method, ahead: usize) -> Vec<Vec<f64>> {
         .collect()
 }
 
-/// The likely values and half the width of their intervals.
+/// The point forecast and half the width of the intervals.
 fn carry_on(course: &[f64], method: Method, ahead: usize) -> Option<(Vec<f64>, Vec<f64>)> {
     let forecast = match method {
         Method::Repeat(season) => {
@@ -161,7 +160,7 @@ mod check {
     use super::*;
 
     fn seasonal(noise: f64, seed: u64, length: usize) -> Vec<f64> {
-        // A small generator of its own: numbers from -1 to 1, the same everywhere.
+        // A small deterministic generator: numbers from -1 to 1.
         let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
         let mut random = || {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

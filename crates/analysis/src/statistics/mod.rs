@@ -1,8 +1,8 @@
-//! Statistics over plain slices of numbers: description, correlation, tests, regression, outliers.
+//! Statistics over slices of numbers: description, correlation, tests, regression, outliers.
 //!
-//! Every function takes numbers without gaps and gives `None` when there are too few of them, so a
-//! caller never meets a division by zero. The conventions are those of the common Python libraries,
-//! because people compare with them.
+//! Every function takes numbers without gaps and returns `None` if there are too few, so that a
+//! division by zero cannot occur. The conventions are those of the common Python libraries, because
+//! users compare with them.
 
 pub mod anderson;
 pub mod correlate;
@@ -16,7 +16,7 @@ pub mod regression;
 pub mod sampling;
 pub mod tests;
 
-/// What a statistical test found.
+/// The result of a statistical test.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Finding {
     /// The test statistic: t, F, U, W, D, chi-square, or the correlation itself.
@@ -27,7 +27,7 @@ pub struct Finding {
     pub freedom: f64,
 }
 
-/// The number at a place, or NaN beyond the end, which then spreads visibly.
+/// The number at an index, or NaN beyond the end, which then propagates visibly.
 pub(crate) fn at(numbers: &[f64], place: usize) -> f64 {
     numbers.get(place).copied().unwrap_or(f64::NAN)
 }

@@ -1,5 +1,5 @@
-//! `change.explain`: which values a change between two periods comes from. The parts add up to the
-//! whole.
+//! `change.explain`: which values a change between two periods comes from. The parts sum to the
+//! total change.
 
 use super::{Output, Workbench};
 use crate::error::{Error, Result};
@@ -10,9 +10,9 @@ use steward_domain::ErrorCategory;
 use steward_query::outlook::{Span, Split};
 use steward_text::period::Period;
 
-/// Values of a column that are named; the others are put together.
+/// Maximum number of named values of a column; the others are combined.
 const NAMED: usize = 6;
-/// Columns that the answer shows.
+/// Maximum number of columns in the answer.
 const SHOWN: usize = 3;
 
 /// What `change.explain` takes.
@@ -34,16 +34,16 @@ struct Part {
     value: String,
     before: f64,
     after: f64,
-    /// What it adds to the change of the whole.
+    /// Its contribution to the total change.
     change: f64,
 }
 
-/// A column with the parts that the change falls into.
+/// A column with the parts of the change.
 struct Column {
     label: String,
     parts: Vec<Part>,
-    /// How well it tells where the change is: 0 when all values changed alike, or when rises and
-    /// falls cancel out.
+    /// How well it explains the change: 0 if all values changed alike, or if rises and falls cancel
+    /// out.
     tells: f64,
 }
 
@@ -77,12 +77,12 @@ pub(super) fn run(bench: &Workbench, arguments: &ChangeExplain, result: &str) ->
     let change = after - before;
     let frame = frame(&columns, change, result, unit);
     bench.keep(result, &frame)?;
-    // What is drawn was said with the table.
+    // A chart needs no text: it accompanies the table.
     let text = (!arguments.only_best).then(|| tell(split, before, after, &columns, unit));
     Ok(Output { frame: Some(frame), text, ..Output::default() })
 }
 
-/// The numbers of one row: both periods, and of an average how many rows each stands for.
+/// The numbers of one row: both periods, and for an average the row counts.
 struct Pair {
     before: f64,
     after: f64,
@@ -114,7 +114,7 @@ fn numbers(frame: &Frame, row: usize, first: usize, is_average: bool) -> Pair {
     Pair { before: number(0), after: number(1), rows_before: rows(2), rows_after: rows(3) }
 }
 
-/// The parts of the change by the values of a column, the largest first.
+/// The parts of the change by the values of a column, largest first.
 fn column(frame: &Frame, label: &str, whole: &Pair, split: &Split) -> Column {
     let mut parts = Vec::new();
     let mut shares = Vec::new();
@@ -139,8 +139,8 @@ fn column(frame: &Frame, label: &str, whole: &Pair, split: &Split) -> Column {
     Column { label: label.to_owned(), parts, tells }
 }
 
-/// How well a column tells where a change is: by how much the parts of the change differ from the
-/// shares that the values had of the whole, less the more the parts cancel out.
+/// How well a column explains a change: how much the parts of the change differ from the previous
+/// shares of the values, reduced if the parts cancel out.
 fn tells(parts: &[Part], shares: &[f64]) -> f64 {
     let change: f64 = parts.iter().map(|part| part.change).sum();
     let moved: f64 = parts.iter().map(|part| part.change.abs()).sum();
@@ -151,14 +151,14 @@ fn tells(parts: &[Part], shares: &[f64]) -> f64 {
     apart.sum::<f64>() / 2.0 * (change.abs() / moved).powf(1.5)
 }
 
-/// What a value adds to the change of an average: its own average moved, and its share of the rows
-/// moved. Over all values that adds up to the change of the whole.
+/// The contribution of a value to the change of an average: its own average changed, and its share
+/// of the rows changed. Over all values this sums to the total change.
 fn mixed(pair: &Pair, whole: &Pair) -> f64 {
     let (before, after) = (whole.before / whole.rows_before, whole.after / whole.rows_after);
     let (p, q) = (pair.rows_before / whole.rows_before, pair.rows_after / whole.rows_after);
     let old = if pair.rows_before > 0.0 { pair.before / pair.rows_before } else { before };
     let new = if pair.rows_after > 0.0 { pair.after / pair.rows_after } else { after };
-    // Two values that have no rows in one period are taken at the average of the whole there.
+    // Values without rows in one period are assigned the overall average there.
     (p + q) / 2.0 * (new - old) + (q - p) * ((old + new) / 2.0 - (before + after) / 2.0)
 }
 
@@ -229,7 +229,7 @@ fn tell(split: &Split, before: f64, after: f64, columns: &[Column], unit: Unit) 
         text = format!("There was no {asked} between these periods; name the ones you mean. {text}");
     }
     for (at, column) in columns.iter().enumerate().filter(|_| change != 0.0) {
-        // Shares of what is left when rises and falls cancel out say nothing.
+        // If rises and falls cancel out, shares of the rest are meaningless.
         let moved: f64 = column.parts.iter().map(|part| part.change.abs()).sum();
         let cancels = moved > 4.0 * change.abs();
         let named: Vec<String> = (column.parts.iter())

@@ -1,4 +1,4 @@
-//! `forecast.run`: carries on a course over time, with intervals and a word about how sure that is.
+//! `forecast.run`: continues a time series, with intervals and an assessment of their reliability.
 
 use super::{Output, Workbench};
 use crate::error::{Error, Result};
@@ -12,11 +12,11 @@ use steward_domain::ErrorCategory;
 use steward_query::outlook::{Course, Horizon, Span};
 use steward_text::period::{Grain, Period, containing};
 
-/// Periods that a forecast may reach.
+/// Maximum number of forecast periods.
 const FARTHEST: usize = 400;
-/// Courses that are carried on side by side.
+/// Maximum number of parallel series.
 const COURSES: usize = 12;
-/// Below this share of the periods before it, a last period that the data cuts off is left out.
+/// A last, incomplete period below this share of the periods before it is dropped.
 const CUT_OFF: f64 = 0.85;
 
 /// What `forecast.run` takes.
@@ -33,11 +33,11 @@ pub struct ForecastRun {
     pub with_history: bool,
 }
 
-/// One course with what comes next.
+/// One series with its forecast.
 struct Carried {
     name: Option<String>,
     known: Vec<(NaiveDate, f64)>,
-    /// First days of the periods ahead.
+    /// First days of the forecast periods.
     ahead: Vec<NaiveDate>,
     forecast: Forecast,
     left_out: Option<NaiveDate>,
@@ -68,7 +68,7 @@ pub(super) fn run(bench: &Workbench, arguments: &ForecastRun, result: &str) -> R
     let frame = frame(&carried, arguments, result, unit);
     bench.keep(result, &frame)?;
     let text = carried.iter().map(|one| words(one, course, unit)).collect::<Vec<_>>().join("\n");
-    // What is drawn was said with the forecast itself.
+    // A chart needs no text: it accompanies the forecast itself.
     let (text, warnings) = if arguments.with_history { (None, Vec::new()) } else { (Some(text), warnings) };
     Ok(Output { frame: Some(frame), text, warnings, ..Output::default() })
 }
@@ -79,7 +79,7 @@ fn unit_of(frame: &Frame, column: &str) -> Unit {
 
 type Points = Vec<(NaiveDate, f64)>;
 
-/// The courses of a result, each in the order of time.
+/// The series of a result, each in order of time.
 fn courses(frame: &Frame, course: &Course) -> std::result::Result<Vec<(Option<String>, Points)>, String> {
     let place = |name: &str| frame.position(name).ok_or_else(|| format!("the result has no column {name}"));
     let (time, value) = (place(&course.time)?, place(&course.value)?);
@@ -100,7 +100,7 @@ fn courses(frame: &Frame, course: &Course) -> std::result::Result<Vec<(Option<St
     Ok(all)
 }
 
-/// The day of a cell: a date, a moment, or a year.
+/// The date of a cell: a date, a timestamp, or a year.
 fn day_of(value: &Value) -> Option<NaiveDate> {
     match value {
         Value::Date(day) => Some(*day),
@@ -127,7 +127,7 @@ fn after(day: NaiveDate, grain: Grain) -> Option<NaiveDate> {
     }
 }
 
-/// A course without gaps and without a last period that the data cuts off.
+/// A series without gaps and without an incomplete last period.
 fn carry(name: Option<String>, points: &Points, course: &Course) -> std::result::Result<Carried, String> {
     let (mut known, left_out) = whole(points, course);
     let periods = plural(course.grain);
@@ -167,7 +167,7 @@ fn carry(name: Option<String>, points: &Points, course: &Course) -> std::result:
     Ok(Carried { name, known, ahead, forecast, left_out })
 }
 
-/// Fills gaps, and leaves out a last period that the data does not cover.
+/// Fills gaps, and drops a last period that the data does not fully cover.
 fn whole(points: &Points, course: &Course) -> (Points, Option<NaiveDate>) {
     let mut filled: Points = Vec::new();
     for (day, value) in points {
@@ -176,7 +176,7 @@ fn whole(points: &Points, course: &Course) -> (Points, Option<NaiveDate>) {
             && next < *day
             && filled.len() < 40_000
         {
-            // A period without rows has a sum of nothing; an average goes on as it was.
+            // A period without rows has a sum of zero; an average keeps its last value.
             filled.push((next, if course.adds_up { 0.0 } else { before }));
         }
         filled.push((*day, *value));
@@ -215,7 +215,7 @@ fn frame(carried: &[Carried], arguments: &ForecastRun, result: &str, unit: Unit)
             for (at, (day, value)) in one.known.iter().enumerate() {
                 let mut row = head(day);
                 row.push(Value::Float(*value));
-                // The lines of the forecast begin where the known one ends.
+                // The forecast line starts where the known one ends.
                 let joint = if at == last { Value::Float(*value) } else { Value::Null };
                 row.extend([joint.clone(), joint.clone(), joint]);
                 rows.push(row);
@@ -225,7 +225,7 @@ fn frame(carried: &[Carried], arguments: &ForecastRun, result: &str, unit: Unit)
         for (day, ((point, low), high)) in one.ahead.iter().zip(cells) {
             let mut row = head(day);
             if arguments.with_history {
-                // With one line for each course, the forecast carries on its line.
+                // With one line for each series, the forecast continues that line.
                 row.push(if course.series.is_some() { Value::Float(*point) } else { Value::Null });
             }
             row.extend([point, low, high].map(|number| Value::Float(rounded(*number))));
@@ -235,7 +235,7 @@ fn frame(carried: &[Carried], arguments: &ForecastRun, result: &str, unit: Unit)
     Frame { name: result.to_owned(), fields, rows }
 }
 
-/// A forecast has no more than four digits that mean something.
+/// Rounds a forecast to four significant digits.
 fn rounded(number: f64) -> f64 {
     if number == 0.0 || !number.is_finite() {
         return number;
@@ -244,8 +244,7 @@ fn rounded(number: f64) -> f64 {
     (number * scale).round() / scale
 }
 
-/// The forecast in words: the figure, its interval, how the method did where it did not know the
-/// end.
+/// The forecast as text: the value, its interval, and the backtest error.
 fn words(one: &Carried, course: &Course, unit: Unit) -> String {
     let figure = |number: f64| show(&Value::Float(rounded(number)), unit);
     let forecast = &one.forecast;

@@ -1,8 +1,8 @@
 //! The tools of an analysis: `sql.run`, `df.transform`, `stats.run`, `forecast.run`,
 //! `change.explain`, `plot.render` and `profiler.analyze`.
 //!
-//! Each has a JSON Schema for its arguments and works on a [`Workbench`]: the session's tables plus
-//! the named results of earlier calls. Whatever reads data passes through policy's one admission
+//! Each has a JSON Schema for its arguments and works on a [`Workbench`]: the session's tables and
+//! the named results of earlier calls. Every access to data passes through policy's admission
 //! first.
 
 mod change;
@@ -81,47 +81,47 @@ pub fn schema(tool: &str) -> Option<Json> {
     }
 }
 
-/// What a call gave.
+/// The result of a call.
 #[derive(Debug, Clone, Default)]
 pub struct Output {
     /// Rows, for queries and transformations.
     pub frame: Option<Frame>,
-    /// There were more rows than the limit.
+    /// Whether there were more rows than the limit.
     pub cut: bool,
     /// A chart.
     pub drawn: Option<Drawn>,
     /// A profile.
     pub profile: Option<Json>,
-    /// Words, when the tool has some.
+    /// A text, if the tool returns one.
     pub text: Option<String>,
     /// Named values.
     pub values: Vec<(String, crate::frame::Value)>,
-    /// What to be careful about.
+    /// Caveats.
     pub warnings: Vec<String>,
-    /// The SQL that ran, as it was admitted.
+    /// The SQL that ran, as admitted.
     pub sql: Option<String>,
 }
 
-/// Tables, earlier results, and what the caller may do with them.
+/// Tables, earlier results, and the caller's access rights.
 pub struct Workbench {
     /// The open data.
     pub session: Session,
-    /// What the caller may read.
+    /// The caller's access rights.
     pub access: Access,
-    /// What one statement may take.
+    /// The limits of one statement.
     pub limits: Limits,
     results: Mutex<BTreeMap<String, Frame>>,
 }
 
 impl Workbench {
-    /// A bench over open data.
+    /// A workbench over open data.
     #[must_use]
     pub fn new(mut session: Session, access: Access, limits: Limits) -> Self {
         session.restrict(&access);
         Self { session, access, limits, results: Mutex::default() }
     }
 
-    /// Calls a tool by its name. `result` names what comes out, for later calls.
+    /// Calls a tool by its name. `result` names the result for later calls.
     pub async fn call(&self, tool: &str, arguments: &Json, result: &str) -> Result<Output> {
         match tool {
             "sql.run" => sql::run(self, &read("sql.run", arguments)?, result).await,
@@ -141,7 +141,7 @@ impl Workbench {
         self.results.lock().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
     }
 
-    /// Keeps a result under its name, also for the engine.
+    /// Stores a result under its name, also for the engine.
     pub fn keep(&self, name: &str, frame: &Frame) -> Result<()> {
         if self.session.catalogue().table(name).is_some() {
             return Err(Error::Arguments {
@@ -175,14 +175,14 @@ impl Workbench {
         schema
     }
 
-    /// Asks policy, in the SQL of the source that has all the tables. Nothing has run when this
-    /// refuses.
+    /// Asks policy for admission, in the dialect of the source that has all the tables. If this
+    /// refuses, nothing has run.
     pub fn admit(&self, sql: &str) -> Result<AdmittedSql> {
         self.admit_with(sql, &Parameters::new())
     }
 
-    /// Asks policy about the statement of a call of `sql.run`, for the engine that the call will
-    /// run in. Nothing when the arguments hold no statement.
+    /// Asks policy for admission of a call of `sql.run`, for the engine that the call will run in.
+    /// None if the arguments contain no statement.
     pub fn admit_call(&self, arguments: &Json) -> Option<Result<AdmittedSql>> {
         let sql = arguments.get("sql")?.as_str()?;
         let is_set = |name: &str| arguments.get(name).and_then(Json::as_bool) == Some(true);
@@ -193,7 +193,7 @@ impl Workbench {
         })
     }
 
-    /// The tables that a statement reads which policy has admitted, in whichever engine it ran.
+    /// The tables that an admitted statement reads, in whichever engine it ran.
     #[must_use]
     pub fn tables_read(&self, sql: &str) -> BTreeSet<String> {
         let in_engine = || self.admit_in(sql, Dialect::DataFusion, &Parameters::new());
@@ -207,8 +207,8 @@ impl Workbench {
             match self.admit_in(sql, dialect, parameters) {
                 Ok(admitted) => {
                     let home = self.session.dialect(admitted.tables());
-                    // What reads from several sources or from earlier results runs in the engine,
-                    // which has all of those.
+                    // A statement over several sources or earlier results runs in the engine, which
+                    // has all of those.
                     match refused {
                         _ if home == dialect => return Ok(admitted),
                         None if dialect == Dialect::DataFusion => return Ok(admitted),

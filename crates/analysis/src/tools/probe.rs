@@ -1,8 +1,8 @@
-//! Runs a proposed query to see the shape of its result, before it is decided which proposal
-//! answers the question.
+//! Runs a proposed query to learn the shape of its result, before deciding which proposal answers
+//! the question.
 //!
-//! Only small tables are probed, and none of a database server: the answer's time does not grow,
-//! and no server is asked a question that was not chosen. A query that policy refuses is not run.
+//! Only small tables are probed, and none of a database server, so that the response time does not
+//! grow and no server gets a query that was not chosen. A query that policy refuses is not run.
 
 use super::Workbench;
 use crate::query::{Dialect, Query};
@@ -11,13 +11,13 @@ use std::time::Duration;
 use steward_query::catalogue::Catalogue;
 use steward_query::judge::ResultShape;
 
-/// Rows of all tables of a query up to which it is probed.
+/// Maximum total rows of a query's tables.
 const SMALL: u64 = 60_000;
-/// A probe that takes longer is given up.
+/// Time limit of a probe.
 const PATIENCE: Duration = Duration::from_millis(1_500);
 
 impl Workbench {
-    /// The shape of a query's result, where it is cheap to know.
+    /// The shape of a query's result, if it is cheap to compute.
     pub async fn probe(&self, query: &Query, visible: &Catalogue) -> Option<ResultShape> {
         let mut query = query.clone();
         shape::expand_star(&mut query, visible);

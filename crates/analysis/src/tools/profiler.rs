@@ -1,4 +1,4 @@
-//! `profiler.analyze`: what a table holds and how good it is.
+//! `profiler.analyze`: the contents and the quality of a table.
 
 use super::{Output, Workbench};
 use crate::catalogue::{Column, Table};
@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
-/// Rows that quantiles and outliers are computed from.
+/// Maximum number of rows used for quantiles and outliers.
 const ROWS: usize = 200_000;
 
 /// What `profiler.analyze` takes.
@@ -90,7 +90,7 @@ fn quantiles(numbers: &[f64]) -> Json {
     json!({ "min": at(0.0), "p25": at(0.25), "median": at(0.5), "p75": at(0.75), "max": at(1.0) })
 }
 
-/// How many lie further than one and a half interquartile ranges outside the middle half.
+/// The number of values more than 1.5 interquartile ranges outside the quartiles.
 fn outliers(numbers: &[f64]) -> usize {
     let (Some(low), Some(high)) = (describe::quantile(numbers, 0.25), describe::quantile(numbers, 0.75))
     else {
@@ -100,7 +100,7 @@ fn outliers(numbers: &[f64]) -> usize {
     numbers.iter().filter(|n| **n < low - reach || **n > high + reach).count()
 }
 
-/// What to be careful about, in sentences.
+/// Caveats about the quality, as sentences.
 fn quality(table: &Table, frame: &Frame) -> Vec<String> {
     let mut warnings = Vec::new();
     if frame.rows.is_empty() {

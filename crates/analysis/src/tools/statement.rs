@@ -1,12 +1,12 @@
-//! Tells SQL from plain language.
+//! Distinguishes SQL from plain language.
 
 use datafusion::sql::sqlparser::ast::Statement;
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::parser::Parser;
 use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer};
 
-/// Whether a text is SQL. It has to parse as a whole, so that "select the five best customers from
-/// Texas" is a question; a single word never is.
+/// Whether a text is SQL. The whole text must parse, so that "select the five best customers from
+/// Texas" is a question; a single word never is SQL.
 #[must_use]
 pub fn is_statement(text: &str) -> bool {
     let Ok(statements) = Parser::parse_sql(&GenericDialect {}, text) else { return false };
@@ -24,7 +24,7 @@ pub fn is_statement(text: &str) -> bool {
     }
 }
 
-/// The texts in quotes of a statement.
+/// The string literals of a statement.
 pub(crate) fn texts(sql: &str) -> Vec<String> {
     let tokens = Tokenizer::new(&GenericDialect {}, sql).tokenize().unwrap_or_default();
     let text = |token: Token| match token {

@@ -1,4 +1,4 @@
-//! `stats.run`: a procedure of statistics over an earlier result.
+//! `stats.run`: a statistical procedure over an earlier result.
 
 use super::{Output, Workbench};
 use crate::error::{Error, Result};
@@ -25,7 +25,7 @@ pub(super) async fn run(bench: &Workbench, arguments: &StatsRun, result: &str) -
         detail: format!("there is no earlier result named {}", arguments.input),
     })?;
     let procedure = arguments.procedure.clone();
-    // Statistics over many rows would hold up everything else on this thread.
+    // Statistics over many rows would block this thread.
     let work = tokio::task::spawn_blocking(move || procedure::run(&procedure, frame));
     let report = work.await.unwrap_or_else(|error| Err(error.to_string()));
     let report = report.map_err(|detail| Error::Query { detail, category: ErrorCategory::ToolFailure })?;

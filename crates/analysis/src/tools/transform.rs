@@ -1,5 +1,5 @@
-//! `df.transform`: steps over a table or an earlier result, written out as one query and admitted
-//! like any other.
+//! `df.transform`: steps over a table or an earlier result, compiled to one query and admitted like
+//! any other.
 
 use super::{Output, Workbench};
 use crate::error::{Error, Result};
@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use steward_policy::Parameters;
 
-/// More columns than this are no pivot but a mistake.
+/// Maximum number of pivot columns; more indicate a mistake.
 const MAX_PIVOT: usize = 200;
 
 /// What `df.transform` takes.
@@ -108,7 +108,7 @@ async fn apply(bench: &Workbench, step: &Step, from: &str, columns: &mut Vec<Str
             let how = if *keep_unmatched { "LEFT JOIN" } else { "JOIN" };
             let wanted = format!("(SELECT {} FROM {}) AS r", list(&other), name(with));
             columns.extend(joined);
-            // `from` already carries an alias of its own, so it is wrapped once more.
+            // `from` already has an alias, so it is wrapped once more.
             let inner = format!("(SELECT {all} FROM {from}) AS l");
             format!("SELECT {} FROM {inner} {how} {wanted} ON {}", items.join(", "), pairs.join(" AND "))
         }

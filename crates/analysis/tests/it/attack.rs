@@ -1,7 +1,7 @@
-//! Statements from a grammar of tricks, run against real engines whose blocked columns hold
-//! canaries: none may leave, in a row or in an error, and nothing may be written. The same
-//! statements run again under row rules, where rows of others must not leave either. `cargo xtask
-//! attack sql` runs many more of them.
+//! Generated hostile statements, run against real engines whose blocked columns contain canaries:
+//! none may leak, in a row or in an error, and nothing may be written. The same statements run
+//! again with row-level rules, where hidden rows must not leak either. `cargo xtask attack sql`
+//! runs many more of them.
 
 mod grammar;
 mod scoped;
@@ -15,15 +15,15 @@ use steward_analysis::tools::Workbench;
 use steward_domain::{AnalysisTimeout, RowLimit};
 use steward_policy::{Access, Limits, RowRules, TableRules};
 
-/// In every value that may not leave.
+/// Part of every value that must not leak.
 const CANARY: &str = "CANARY";
-/// The number that may not.
+/// The number that must not leak.
 const NUMBER: &str = "918273645";
-/// In every value of a row that the rules take away.
+/// Part of every value in a hidden row.
 const HIDDEN: &str = "HIDDEN";
 
-/// Statements for each engine, once without row rules and once with them, unless
-/// STEWARD_ATTACK_STATEMENTS says otherwise.
+/// Statements for each engine, once without row-level rules and once with them, unless
+/// STEWARD_ATTACK_STATEMENTS is set.
 const STATEMENTS: usize = 750;
 
 const TABLES: &str = "CREATE TABLE customers (id INT, name VARCHAR(40), segment VARCHAR(40), email \
@@ -53,7 +53,7 @@ fn access() -> Access {
     }
 }
 
-/// The same with rules that take the third row of each table away.
+/// The same with rules that hide the third row of each table.
 fn ruled() -> Access {
     let rows = |rule: &str| TableRules { rows: Some(rule.to_owned()), ..TableRules::default() };
     let tables = [
@@ -69,8 +69,8 @@ async fn open(sources: &[String], access: Access) -> Workbench {
     Workbench::new(Session::open(sources, Options::default()).await.unwrap(), access, limits)
 }
 
-/// Attacks an engine without row rules, then with them. `oracles` are copies of the data as each of
-/// the two may see it.
+/// Attacks an engine without row-level rules, then with them. `oracles` are copies of the data with
+/// only what each of the two may see.
 async fn attack_twice(sources: &[String], dialect: Dialect, oracles: Option<[&Oracle; 2]>) {
     let [all, own] = match oracles {
         Some([all, own]) => [Some(all), Some(own)],
@@ -88,19 +88,18 @@ fn seed() -> u64 {
     std::env::var("STEWARD_ATTACK_SEED").ok().and_then(|n| n.parse().ok()).unwrap_or(1)
 }
 
-/// Whether a text gives a canary away, written as it is, in other letters or backwards.
+/// Whether a text contains a canary, literally, in another case or reversed.
 fn leaks(text: &str) -> bool {
     let upper = text.to_uppercase();
     let reversed: String = CANARY.chars().rev().collect();
     upper.contains(CANARY) || upper.contains(&reversed) || upper.contains(NUMBER)
 }
 
-/// What a statement says where the blocked columns do not exist; nothing when it does not run
-/// there.
+/// The result of a statement on a copy without the blocked columns; none if it does not run there.
 type Oracle = dyn Fn(&str) -> Option<Vec<String>>;
 
-/// Runs generated statements. What is admitted must run without giving a canary away, and must say
-/// what the text that came in says of a copy without the blocked columns.
+/// Runs generated statements. An admitted one must not leak a canary, and must return the same as
+/// the original text on a copy without the blocked columns.
 async fn attack(bench: &Workbench, dialect: Dialect, oracle: Option<&Oracle>, rules: bool) {
     let mut grammar = Grammar::new(seed(), dialect);
     let (mut admissible, mut admitted, mut ran, mut compared) = (0, 0, 0, 0);
@@ -118,7 +117,7 @@ async fn attack(bench: &Workbench, dialect: Dialect, oracle: Option<&Oracle>, ru
             Ok(output) => {
                 ran += 1;
                 let found = output.frame.as_ref().map(rows).unwrap_or_default();
-                // A result that was cut at the row limit is no whole answer.
+                // A result that was cut at the row limit is incomplete.
                 let whole = found.len() < RowLimit::default().get() as usize;
                 if let (true, Some(expected)) = (meant && whole, oracle.and_then(|oracle| oracle(&sql))) {
                     compared += 1;
@@ -126,9 +125,9 @@ async fn attack(bench: &Workbench, dialect: Dialect, oracle: Option<&Oracle>, ru
                 }
                 format!("{:?}", output.frame)
             }
-            // A refusal may repeat a name out of the statement, but never what it found.
+            // An error may repeat a name of the statement, but never data.
             Err(error) => {
-                // The second wall stands behind the first: what was admitted does not meet it.
+                // The second check must never refuse an admitted statement.
                 assert_ne!(steward_domain::Coded::code(&error), "DBS012", "{}", at());
                 if passed.is_ok() && std::env::var_os("STEWARD_ATTACK_REFUSED").is_some() {
                     eprintln!("{}\n{error}", at());
@@ -152,7 +151,7 @@ async fn attack(bench: &Workbench, dialect: Dialect, oracle: Option<&Oracle>, ru
     assert!(oracle.is_none() || compared * 2 > ran, "only {compared} of {ran} could be compared");
 }
 
-/// The rows as texts, in order of the texts.
+/// The rows as sorted texts.
 fn rows(frame: &Frame) -> Vec<String> {
     let text = |value: &Value| match value {
         Value::Null => "-".to_owned(),
@@ -167,7 +166,7 @@ fn rows(frame: &Frame) -> Vec<String> {
     rows
 }
 
-/// Asks a SQLite copy in memory that has only the columns that may be read.
+/// Queries a SQLite copy in memory that has only the readable columns.
 fn sqlite_oracle(rules: bool) -> impl Fn(&str) -> Option<Vec<String>> {
     use rusqlite::types::ValueRef;
     let copy = rusqlite::Connection::open_in_memory().unwrap();
@@ -277,8 +276,8 @@ async fn no_canary_leaves_mysql() {
     assert_eq!(before, own.fetch_one(state).await.unwrap().get::<String, _>(0), "something was written");
 }
 
-/// Two tables and two schemas whose names differ only in case: a grant of one shows nothing of the
-/// other, and both can be read where both are granted.
+/// Two tables and two schemas whose names differ only in case: a grant of one reveals nothing of
+/// the other, and both can be read if both are granted.
 #[tokio::test]
 async fn names_that_differ_in_case_are_two_in_postgres() {
     use sqlx::{AssertSqlSafe, Connection as _, Executor as _};

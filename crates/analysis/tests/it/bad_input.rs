@@ -1,4 +1,4 @@
-//! Input that is wrong, odd or too large: a clear error or a right partial answer, never a panic.
+//! Wrong, unusual or oversized input: a clear error or a right partial answer, never a panic.
 
 use crate::{code, open, open_with, rows, sql, write};
 use std::fmt::Write as _;
@@ -101,7 +101,7 @@ async fn a_file_ten_times_the_memory_is_still_summed() {
     let expected: f64 = (0..360_000_u32).map(|row| f64::from(row % 1000) + 0.25).sum();
     let got: f64 = rows(&bench, "SELECT sum(amount) FROM large").await[0][0].parse().unwrap();
     assert!((got - expected).abs() < 1.0, "{got} {expected}");
-    // Sorting all of it does not fit; it is spilled or refused, not crashed on.
+    // Sorting everything exceeds the memory limit; it must spill or be refused, not crash.
     match sql(&bench, "SELECT DISTINCT id, city FROM large ORDER BY city, id").await {
         Ok(output) => assert!(output.cut),
         Err(error) => assert!(matches!(code(&error), "ANA006" | "ANA007"), "{error}"),
@@ -142,7 +142,7 @@ async fn a_locked_or_vanished_database_is_said() {
 
 #[tokio::test]
 async fn an_unreachable_server_is_said() {
-    // A port of ours that nobody answers on.
+    // A local port without a listener.
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let address = format!("postgres://someone:hidden@127.0.0.1:{port}/shop");
     let error = open(&[address]).await.err().unwrap();

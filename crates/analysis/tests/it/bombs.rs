@@ -1,5 +1,5 @@
-//! Files that are small until they are read: a view that never ends, a column that names one long
-//! text in every row.
+//! Files that are small until they are read: a view that never terminates, a dictionary column with
+//! one long text.
 
 use datafusion::arrow::array::{ArrayRef, RecordBatch, StringArray};
 use datafusion::parquet::arrow::ArrowWriter;

@@ -1,4 +1,4 @@
-//! Databases behind ADBC drivers: real libraries, loaded at run time.
+//! Databases with ADBC drivers: real libraries, loaded at run time.
 
 use crate::{code, open, rows, sql, write};
 use adbc_core::options::{AdbcVersion, OptionDatabase, OptionValue};
@@ -67,7 +67,7 @@ async fn a_duckdb_file_is_discovered_asked_and_joined() {
     assert_eq!(customers.column("since").unwrap().kind, steward_analysis::frame::Kind::Date);
     assert!(catalogue.table("hr.payroll").is_some() && catalogue.table("spent").is_some());
     assert!(catalogue.joins.iter().any(|join| join.from.0 == "orders" && join.to.0 == "customers"));
-    // A view that reads a file of this machine reads nothing, and is said to be left out.
+    // A view that reads a local file is skipped with a warning.
     assert!(catalogue.table("stolen").is_none());
     assert!(bench.session.warnings().iter().any(|warning| warning.contains("stolen")));
     for (text, expected) in [
@@ -86,7 +86,7 @@ async fn a_duckdb_file_is_discovered_asked_and_joined() {
             "SELECT median(amount), percentile_cont(0.5) WITHIN GROUP (ORDER BY amount) FROM orders",
             vec![vec!["5.5", "5.5"]],
         ),
-        // The rows of both sources meet in the engine.
+        // Rows of both sources are joined in the engine.
         (
             "SELECT c.city, sum(o.amount) FROM orders o JOIN cities c ON c.customer = o.customer_id GROUP BY \
                 c.city ORDER BY 1",
@@ -134,8 +134,7 @@ async fn nothing_hostile_runs_in_duckdb_and_nothing_changes() {
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "a file was made");
 }
 
-/// What DuckDB refuses when policy does not stand before it: the engine's own means, and its
-/// reading of the statement.
+/// What DuckDB itself refuses without policy: its settings, and the check of its parse tree.
 #[tokio::test]
 async fn duckdb_refuses_by_itself() {
     let Some(drivers) = drivers() else { return };
@@ -179,7 +178,7 @@ async fn duckdb_refuses_by_itself() {
         let (frame, _) = result.unwrap_or_else(|error| panic!("{statement}: {error}"));
         assert!(!format!("{frame:?}").contains("CANARY"), "{statement}");
     }
-    // Statements of ours have no views before them, and still write nothing.
+    // Our own statements have no views, and still cannot write.
     for statement in ["SELECT 1; DROP TABLE customers", "SELECT * FROM read_text('/etc/hostname')"] {
         assert!(database.query(statement, bounds).await.is_err(), "{statement}");
     }
@@ -199,7 +198,7 @@ async fn a_statement_of_duckdb_ends_with_its_time() {
     let error = sql(&bench, "SELECT sum(sin(a.i * b.i)) FROM n a, n b").await.unwrap_err();
     assert!(["ANA006", "DBS007"].contains(&code(&error)), "{error}");
     assert!(started.elapsed().as_secs() < 20, "{:?}", started.elapsed());
-    // The connection was its own; the next statement is answered.
+    // The connection was separate; the next statement works.
     assert_eq!(rows(&bench, "SELECT count(*) FROM n").await, [["3000000"]]);
 }
 

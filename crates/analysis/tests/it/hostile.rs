@@ -1,12 +1,11 @@
-//! Hostile SQL against real sources: everything is refused, and files and databases are the same
-//! bytes afterwards.
+//! Hostile SQL against real sources: everything is refused, and files and databases are unchanged
+//! afterwards.
 
 use crate::{open, sql, write};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// The statements that policy's own tests refuse, and more that only make sense with a database
-/// behind them.
+/// The statements that policy's own tests refuse, and more that need a database.
 pub(crate) fn statements() -> Vec<String> {
     let listed = include_str!("../../../policy/tests/it/hostile.txt");
     let mut statements: Vec<String> = (listed.lines())
@@ -55,8 +54,8 @@ async fn nothing_hostile_runs_and_nothing_changes() {
     assert!(statements.len() >= 300, "{}", statements.len());
     let mut ran = Vec::new();
     for statement in &statements {
-        // What policy lets through, such as a column that only its own tests hide, must still be a
-        // plain read.
+        // What policy admits, such as a column that only its own tests hide, must still be a plain
+        // read.
         if sql(&bench, statement).await.is_ok() {
             ran.push(statement.clone());
         }
@@ -70,7 +69,7 @@ async fn nothing_hostile_runs_and_nothing_changes() {
     assert!(ran.len() * 10 < statements.len(), "{} of {} ran: {ran:?}", ran.len(), statements.len());
 }
 
-/// The database refuses by itself, even if policy were not there.
+/// The database itself refuses, even without policy.
 #[tokio::test]
 async fn a_sqlite_source_refuses_by_itself() {
     let folder = tempfile::tempdir().unwrap();
@@ -95,8 +94,8 @@ async fn a_sqlite_source_refuses_by_itself() {
     assert_eq!(before, bytes_of(folder.path()));
 }
 
-/// The second wall of a SQLite source: an authorizer for each statement, which knows no SQL but
-/// every column that is read.
+/// The second check of a SQLite source: an authorizer for each statement, which checks every column
+/// that is read.
 #[tokio::test]
 async fn a_sqlite_source_gives_out_only_admitted_columns() {
     let folder = tempfile::tempdir().unwrap();

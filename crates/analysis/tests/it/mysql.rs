@@ -23,7 +23,7 @@ async fn run(url: &str, sql: &str) {
     connection.execute(sqlx::raw_sql(AssertSqlSafe(sql.to_owned()))).await.unwrap();
 }
 
-/// Other tests make databases of their own at the same time; only this one's tables count.
+/// Other tests create databases at the same time; only this test's tables count.
 async fn tables(url: &str) -> steward_analysis::database::Discovered {
     let mut found = connect(url).await.unwrap().discover().await.unwrap();
     found.tables.retain(|table| !table.name.contains('.'));
@@ -276,7 +276,7 @@ async fn limits_hold() {
         "SELECT a.d + 10*b.d + 100*c.d AS n FROM digit a, digit b, digit c, digit e, digit f, digit g";
     let (frame, cut) = database.query(&format!("{million} ORDER BY n DESC"), bounds(10)).await.unwrap();
     assert_eq!((frame.rows.len(), cut, frame.rows[0][0].clone()), (10, true, Value::Int(999)));
-    // Its own limit is larger than ours: reading stops all the same, and the next query has a
+    // Its own limit is larger than ours: reading stops anyway, and the next query gets a
     // connection.
     let (frame, cut) = database.query(&format!("{million} LIMIT 900000"), bounds(10)).await.unwrap();
     assert_eq!((frame.rows.len(), cut), (10, true));
@@ -292,7 +292,7 @@ async fn limits_hold() {
         (DatabaseError::Timeout { milliseconds: 300 }, Category::Resource)
     );
     assert!(started.elapsed() < Duration::from_secs(5));
-    // A query that nobody waits for any more is ended on the server.
+    // An abandoned query is cancelled on the server.
     assert!(tokio::time::timeout(Duration::from_millis(300), database.query(slow, bounds(1))).await.is_err());
     let mut running = Value::Null;
     for _ in 0..50 {

@@ -153,7 +153,7 @@ async fn a_mixed_folder_says_what_it_left_out() {
         assert!(said.contains(words), "{words} in {said}");
     }
     assert!(!said.contains(".hidden"), "{said}");
-    // A file that was named by itself is an error, not a warning.
+    // A broken file that was named directly is an error, not a warning.
     let error = open(&[folder.path().join("broken.json").display().to_string()]).await.err().unwrap();
     assert_eq!(code(&error), "ANA002");
 }
@@ -176,7 +176,7 @@ async fn many_files_share_the_time_that_a_few_would_get() {
     let sampled =
         catalogue.tables.iter().filter(|table| table.column("city").is_some_and(|city| !city.complete));
     assert_eq!(sampled.count(), 4, "what is beyond the budget is sampled");
-    // What was sampled is still answered from all of its rows.
+    // A sampled file is still queried completely.
     for (name, count, sum) in [("tablea", "60000", "3000000"), ("tablef", "55000", "2750000")] {
         let sql = format!("SELECT count(*), sum(amount) FROM {name}");
         assert_eq!(rows(&bench, &sql).await, [[count, sum]], "{name}");

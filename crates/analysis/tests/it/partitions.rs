@@ -57,10 +57,10 @@ async fn folders_named_by_values_are_columns_and_leave_out_whole_files() {
     assert!(bench.session.warnings().join("\n").contains("readme.md"), "{:?}", bench.session.warnings());
     let sql = "SELECT year, month, sum(amount) FROM sales GROUP BY year, month ORDER BY year, month LIMIT 2";
     assert_eq!(rows(&bench, sql).await, [["2023", "1", "4"], ["2023", "2", "4"]]);
-    // Folders that spell a number with zeros are found by the number.
+    // Folders with zero-padded numbers are found by the number.
     let sql = "SELECT year, month, count(*) FROM sales WHERE month = 2 AND year = 2024 GROUP BY 1, 2";
     assert_eq!(rows(&bench, sql).await, [["2024", "2", "2"]]);
-    // A file that no answer needs is not opened: it may be gone.
+    // A file that no answer needs is not opened.
     std::fs::write(root.join("year=2023/month=02/part-0.parquet"), b"broken").unwrap();
     let sql = "SELECT sum(amount) FROM sales WHERE year = 2024 AND month >= 2";
     assert_eq!(rows(&bench, sql).await, [["8"]]);

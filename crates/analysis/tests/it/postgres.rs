@@ -103,7 +103,7 @@ async fn large_tables_are_sampled() {
     assert!(id.seen >= 500 && id.seen <= 20_000 && !id.complete);
     let kind = big.column("kind").unwrap();
     assert_eq!((kind.values.len(), kind.complete, kind.seen, kind.values[0].1), (50, true, 900_000, 18_000));
-    // The sample does not hold it, the exact look does.
+    // The value is not in the sample, but is found by the exact query.
     assert!(big.column("flag").unwrap().values.contains(&("rare".to_owned(), 1)));
     let name = big.column("name").unwrap();
     assert!(!name.complete && name.values.len() == 1_000);
@@ -183,7 +183,7 @@ async fn every_type_can_be_read() {
     let (frame, _) = database.query("SELECT m, p, c, ms, r, m AS m FROM own", bounds(5)).await.unwrap();
     let row: Vec<String> = frame.rows[0].iter().map(Value::plain).collect();
     assert_eq!(row, ["glad", "1.5", "(1,x)", "{sad,glad}", "[1,5)", "glad"]);
-    // Names may repeat, and a result may have no rows.
+    // Names may be duplicates, and a result may have no rows.
     let (frame, cut) =
         database.query("SELECT 1 AS a, 'x' AS a, 2.5 AS \"B c\" WHERE false;", bounds(5)).await.unwrap();
     assert_eq!(
@@ -248,7 +248,7 @@ async fn nothing_can_be_written() {
             "{sql}: {error}"
         );
     }
-    // A setting may pass, but it does not last.
+    // A setting may be accepted, but it does not persist.
     let _passes =
         database.query("SELECT set_config('default_transaction_read_only', 'off', false)", bounds(1)).await;
     let _passes = database.query("SELECT set_config('statement_timeout', '0', false)", bounds(1)).await;
@@ -295,13 +295,13 @@ async fn limits_hold() {
         (DatabaseError::Timeout { milliseconds: 300 }, Category::Resource)
     );
     assert!(started.elapsed() < Duration::from_secs(5));
-    // A query that turns its own limit off is ended from here.
+    // A query that disables its own time limit is stopped from here.
     let error = database
         .query("SELECT set_config('statement_timeout', '0', true), pg_sleep(60)", short)
         .await
         .unwrap_err();
     assert!(matches!(error, DatabaseError::Timeout { .. }), "{error}");
-    // So is one that nobody waits for any more.
+    // So is an abandoned query.
     let sleeping = "SELECT pg_sleep(55)";
     assert!(
         tokio::time::timeout(Duration::from_millis(300), database.query(sleeping, bounds(1))).await.is_err()
@@ -362,7 +362,7 @@ async fn errors_are_clear() {
         assert!(matches!(&error, DatabaseError::Sql { .. }), "{sql}: {error:?}");
         assert_eq!(error.category(), category, "{sql}: {error}");
     }
-    // One failure does not spoil the next query.
+    // An error does not affect the next query.
     assert_eq!(one(&*database, "SELECT 1").await, Value::Int(1));
     let failed = connect(&format!("{url}_not_there")).await.map(|_| ()).unwrap_err();
     assert!(matches!(failed, DatabaseError::NoDatabase { .. }), "{failed}");
@@ -405,7 +405,7 @@ async fn a_vanished_server_is_noticed() {
     };
     let (result, ()) = tokio::join!(database.query("SELECT pg_sleep(20)", bounds(1)), kill);
     assert!(matches!(result, Err(DatabaseError::Vanished { .. })), "{result:?}");
-    // A connection that died while idle is replaced.
+    // A connection that was closed while idle is replaced.
     assert_eq!(one(&*database, "SELECT 1").await, Value::Int(1));
     run(
         &url.replace("remote_vanish", "postgres"),

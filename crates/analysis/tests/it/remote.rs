@@ -10,7 +10,7 @@ use steward_analysis::source::remote::{self, HttpReader, HttpRequest, HttpRespon
 use steward_analysis::tools::Workbench;
 use steward_tools::egress::{EgressClient, Request, Rules};
 
-/// The same door that the program has.
+/// The HTTP client of the program.
 struct Door(EgressClient);
 
 #[async_trait]
@@ -32,7 +32,7 @@ impl HttpReader for Door {
     }
 }
 
-/// The server, with a door to it.
+/// The server, with a client that may reach it.
 fn server() -> Option<String> {
     let address = crate::servers::server("STEWARD_TEST_S3", "s3")?;
     let host = address.trim_start_matches("http://");
@@ -41,7 +41,7 @@ fn server() -> Option<String> {
     Some(address)
 }
 
-/// Sends one request to the server as it stands, to fill it.
+/// Sends one raw request to the server, to upload test data.
 async fn send(address: &str, method: &str, path: &str, body: &[u8]) -> String {
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
     let host = address.trim_start_matches("http://");
@@ -59,7 +59,7 @@ async fn send(address: &str, method: &str, path: &str, body: &[u8]) -> String {
     String::from_utf8_lossy(&answer).into_owned()
 }
 
-/// A bucket of this run alone.
+/// A bucket that is unique to this run.
 fn bucket(name: &str) -> String {
     format!("{name}-{}", std::process::id())
 }
@@ -127,7 +127,7 @@ async fn a_bucket_is_asked_and_only_what_is_needed_is_fetched() {
         2021 GROUP BY 1";
     assert_eq!(rows(&bench, joined).await, [["Italy", "90000"]]);
     assert!(sql(&bench, "COPY sales TO 's3://lake/out.csv'").await.is_err());
-    // What the journal and people see holds the address and no key.
+    // The journal and people see the address without a key.
     let described =
         format!("{:?}", bench.session.places().iter().map(|place| place.describe()).collect::<Vec<_>>());
     assert!(
@@ -162,9 +162,9 @@ async fn what_cannot_be_fetched_is_said_clearly() {
         (format!("s3://{closed}/nothing/"), "ANA003", "no data"),
         (format!("s3://{closed}/broken.parquet"), "ANA002", "broken.parquet"),
         (format!("{address}/{closed}/missing.csv"), "ANA001", "NoSuchKey"),
-        // It is there, but for those who are let in: nobody signs what is asked of a web server.
+        // It exists but is private: requests to a web server are not signed.
         (format!("{address}/{closed}/empty.txt"), "ANA001", "403"),
-        // The door is open for one host and no other.
+        // Only one host is allowed.
         ("https://example.com/x.csv".to_owned(), "ANA001", "list of hosts"),
         ("http://169.254.169.254/latest/x.csv".to_owned(), "ANA001", "list of hosts"),
         ("s3://".to_owned(), "ANA003", "bucket"),

@@ -1,5 +1,4 @@
-//! Rules for rows on real engines: what they take away is in no row, no count, no order and no
-//! error.
+//! Row-level rules on real engines: hidden rows affect no row, count, order or error.
 
 use crate::write;
 use steward_analysis::session::{Options, Session};
@@ -76,7 +75,7 @@ async fn rows_of_others_are_not_there() {
             ("SELECT count(*) FROM people a LEFT JOIN people b ON b.pay > 1000", "3"),
             ("SELECT name FROM people WHERE name = 'CANARY'", ""),
             ("WITH x AS (SELECT id FROM people) SELECT count(*) FROM x WHERE id = 4", "0"),
-            // It would fail on the row of others only.
+            // It would fail on a hidden row only.
             ("SELECT count(*) FROM people WHERE 10 / (pay - 918273645) >= -1", "3"),
         ] {
             assert_eq!(run(&bench, sql).await.as_deref(), Ok(expected), "{sql}");
@@ -90,7 +89,7 @@ async fn rows_of_others_are_not_there() {
     }
 }
 
-/// A conversion would fail on the row of others only, and its error would carry the value.
+/// A conversion would fail on a hidden row only, and its error would contain the value.
 #[tokio::test]
 async fn nothing_is_tried_on_rows_of_others_in_duckdb() {
     let Some(drivers) = crate::drivers::drivers() else { return };
@@ -123,7 +122,7 @@ async fn small_groups_are_left_out() {
     }
 }
 
-/// What fails on rows of others only, and what an error says of them.
+/// Expressions that fail on hidden rows only, and their errors.
 #[tokio::test]
 async fn nothing_is_tried_on_rows_of_others_in_postgres() {
     use sqlx::{AssertSqlSafe, Connection as _, Executor as _};
@@ -150,8 +149,8 @@ async fn nothing_is_tried_on_rows_of_others_in_postgres() {
     }
 }
 
-/// An engine's error does not quote the statement that ran: it holds the rule, with its columns and
-/// values.
+/// An engine's error must not quote the statement that ran: it contains the rule, with its columns
+/// and values.
 #[tokio::test]
 async fn an_error_does_not_carry_the_rule() {
     let folder = tempfile::tempdir().unwrap();

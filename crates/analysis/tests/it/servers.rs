@@ -1,4 +1,4 @@
-//! What the tests of both databases share.
+//! Shared parts of the tests of both databases.
 
 use std::time::Duration;
 
@@ -23,13 +23,13 @@ pub(crate) async fn all(database: &dyn Database, sql: &str) -> Vec<Vec<Value>> {
     database.query(sql, bounds(1_000)).await.unwrap().0.rows
 }
 
-/// Was it refused as writing?
+/// Whether it was refused as a write.
 pub(crate) fn refused(result: &Result<(Frame, bool), DatabaseError>) -> bool {
     matches!(result, Err(DatabaseError::NotReadOnly { .. }))
 }
 
-/// Where the server is. A test that needs one fails when it is missing, unless it was asked to skip
-/// by name.
+/// The address of the server. A test that needs one fails if it is missing, unless it was asked to
+/// skip by name.
 pub(crate) fn server(variable: &str, name: &str) -> Option<String> {
     if let Ok(server) = std::env::var(variable) {
         return Some(server);

@@ -137,7 +137,7 @@ async fn charts_come_in_three_forms() {
                 assert!(drawn.svg.contains("<svg"), "{kind}");
                 assert!(drawn.vega_lite["$schema"].as_str().unwrap().contains("vega-lite"), "{kind}");
             }
-            // Two totals with words below them have no spread and no second axis.
+            // Two totals with text below them have no distribution and no second axis.
             Err(error) => {
                 assert_eq!(code(&error), "ANA008", "{kind}: {error}");
                 assert!(

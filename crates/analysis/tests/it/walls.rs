@@ -1,5 +1,5 @@
-//! The second wall of PostgreSQL and MariaDB alone: statements that no policy has looked at, with
-//! what they were admitted to.
+//! The second check of PostgreSQL and MariaDB alone: statements without policy, with what they were
+//! admitted to.
 
 use sqlx::{AssertSqlSafe, Connection as _, Executor as _};
 use std::collections::BTreeSet;
@@ -28,7 +28,7 @@ fn bounds() -> Bounds {
     Bounds { rows: 100, timeout: Duration::from_secs(10) }
 }
 
-/// Reads what was admitted, whatever it looks like.
+/// Statements that read only what was admitted.
 const READS: [&str; 10] = [
     "SELECT customers.id FROM (SELECT c.id FROM customers AS c WHERE c.name = 'Ada' LIMIT 10) AS customers",
     "SELECT c.id, UPPER(c.name) AS n FROM customers AS c WHERE c.id = 1",
@@ -44,7 +44,7 @@ const READS: [&str; 10] = [
     "SELECT 1 AS id, 2 AS id",
 ];
 
-/// Reaches for more than was admitted.
+/// Statements that read more than was admitted.
 const REACHES: [&str; 16] = [
     "SELECT email FROM customers",
     "SELECT c.id FROM customers c WHERE c.id = 1 AND c.email LIKE 'C%'",
@@ -80,7 +80,7 @@ async fn check(database: &dyn Database, schema: &str, reads: &[&str], reaches: &
     }
 }
 
-/// What PostgreSQL alone knows.
+/// The same for PostgreSQL only.
 const POSTGRES_REACHES: [&str; 10] = [
     "SELECT c FROM customers c",
     "SELECT row_to_json(c) FROM customers c",
@@ -117,7 +117,7 @@ async fn postgres_says_what_a_statement_reads() {
     assert!(matches!(database.wall().await.unwrap(), Wall::Columns));
     check(&*database, "public", &READS, &REACHES).await;
     check(&*database, "public", &[], &POSTGRES_REACHES).await;
-    // A view is read as a view: what it is made of is its owner's affair.
+    // A view is checked as a view: the tables behind it are not.
     own.execute("CREATE VIEW known AS SELECT id, left(ssn, 2) AS start FROM customers").await.unwrap();
     own.execute("GRANT SELECT ON known TO wall_columns_reader").await.unwrap();
     let path = ["public".to_owned(), "known".to_owned()];
@@ -125,7 +125,7 @@ async fn postgres_says_what_a_statement_reads() {
     assert!(database.query_admitted("SELECT id, start FROM known", bounds(), &view).await.is_ok());
     let error = database.query_admitted("SELECT k.id FROM known k, customers c", bounds(), &view).await;
     assert_eq!(error.unwrap_err().code(), "DBS012");
-    // Nothing is left behind.
+    // No temporary objects are left.
     let left: i64 = sqlx::query_scalar("SELECT count(*) FROM pg_class WHERE relname = 'steward_read'")
         .fetch_one(&mut own)
         .await
@@ -145,7 +145,7 @@ async fn a_statement_of_postgres_runs_under_a_role_that_holds_nothing() {
     assert_eq!(database.wall().await.unwrap(), Wall::Role("steward_sandbox".to_owned()));
     check(&*database, "public", &READS, &REACHES).await;
     check(&*database, "public", &[], &POSTGRES_REACHES).await;
-    // A function that passed by mistake would read as this role, which may read nothing.
+    // A function that was accepted by mistake would run as this role, which has no privileges.
     let (frame, _) =
         database.query_admitted("SELECT current_user", bounds(), &admitted("public")).await.unwrap();
     assert!(format!("{:?}", frame.rows).contains("steward_sandbox"), "{:?}", frame.rows);
@@ -205,7 +205,7 @@ async fn mariadb_says_what_a_statement_reads() {
         "SELECT id FROM customers HAVING MAX(ssn) > ''",
     ];
     check(&*database, "wall_columns", &[], &reaches).await;
-    // A statement over a view passes, whatever the view is made of, whoever made it.
+    // A statement over a view passes, whatever tables are behind it.
     own.execute("CREATE VIEW known AS SELECT id, LEFT(ssn, 2) AS start FROM customers").await.unwrap();
     let path = ["wall_columns".to_owned(), "known".to_owned()];
     let view = Admission::new([(path.as_slice(), BTreeSet::from(["id".to_owned(), "start".to_owned()]))]);

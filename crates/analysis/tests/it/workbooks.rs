@@ -1,4 +1,4 @@
-//! Workbooks: what a person sees as a table is a table, whatever stands around it.
+//! Workbooks: what people see as a table is a table, whatever surrounds it.
 
 use crate::{code, open, rows, write};
 use rust_xlsxwriter::{ExcelDateTime, Format, Formula, Workbook, Worksheet};

@@ -74,7 +74,7 @@ pub struct MandatedCall {
 }
 
 impl Mandate {
-    /// A mandate of these calls; calls beyond [`MAX_CALLS`] are dropped.
+    /// A mandate of these calls; calls beyond `MAX_CALLS` are dropped.
     #[must_use]
     pub fn new(calls: impl IntoIterator<Item = MandatedCall>) -> Self {
         Self { calls: calls.into_iter().take(MAX_CALLS).collect(), released: Vec::new() }

@@ -99,13 +99,13 @@ impl Compiler<'_> {
         if let (Some(tool), true) = (&def.tool, failed)
             && self.safety(tool) == Some(Idempotency::None)
         {
-            let rule = "must not hold failed: the tool is neither read-only nor keyed, so what it did before it \
-                        failed could happen twice";
+            let rule = "must not hold failed: the tool is neither read-only nor keyed, so what it did \
+                        before it failed could happen twice";
             self.problem(&on, rule, tool);
         }
         if def.kind == NodeKind::Agent && failed {
-            let rule = "must not hold failed: an agent is tried again when its model cannot be reached. To repeat \
-                        its work, put it into a workflow of its own";
+            let rule = "must not hold failed: an agent is tried again when its model cannot be reached. \
+                        To repeat its work, put it into a workflow of its own";
             self.problem(&on, rule, "failed");
         }
         let starts_task = def.workflow.is_some() || (def.kind == NodeKind::Map && def.agent.is_some());

@@ -17,7 +17,7 @@ use crate::expression::as_text;
 use crate::program::{AgentSpec, Callable, ProgramIndex};
 use crate::state::{Call, Msg, Owner, Pending, Session, Slot, Stage, Target};
 use crate::static_plan::CompiledExtraction;
-use crate::{AskedCall, Class, Code, Failure, Program, Reply};
+use crate::{AskedCall, Class, Code, EarlierMessage, Failure, Program, Reply};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use steward_domain::{CallOrigin, JsonObject, Pattern, Provenance, Role, Taint, Timestamp};
@@ -70,6 +70,7 @@ impl Step<'_> {
             draft: None,
             taint,
             earlier: 0,
+            followed: 0,
             found: BTreeMap::new(),
             mandate: None,
             unjudged: Vec::new(),
@@ -83,8 +84,14 @@ impl Step<'_> {
             if message.role != Role::User {
                 session.taint.absorb(Provenance::Untrusted);
             }
-            session.push(said(message.role, message.text, self.state.now));
-            session.earlier += 1;
+            let EarlierMessage { role, text, calls, answers, follows } = message;
+            let mut told = said(role, text, self.state.now);
+            for call in &calls {
+                told.tokens = told.tokens.saturating_add(8 + weigh(&call.arguments) / 4);
+            }
+            session.push(Msg { calls, answers, ..told });
+            let place = if follows { &mut session.followed } else { &mut session.earlier };
+            *place += 1;
         }
         self.state.sessions.push(session);
         self.begin_phase(number);

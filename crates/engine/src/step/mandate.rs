@@ -130,7 +130,7 @@ impl Step<'_> {
         let Some(tool) = call.resolved.clone().or(named) else { return };
         let judged = self.state.session(session).and_then(|running| {
             // What an agent said before this task was read in other sessions.
-            let clean = made.as_ref().filter(|_| running.earlier == 0);
+            let clean = made.as_ref().filter(|_| !running.has_history());
             let unknown = JsonObject::new();
             let stranger = clean.is_none().then_some(("", &unknown));
             let made = clean.into_iter().flatten().map(|(tool, arguments)| (tool.as_str(), arguments));

@@ -60,7 +60,7 @@ impl Step<'_> {
         self.state.run(place).is_some_and(|run| run.map.is_some())
     }
 
-    /// Keeps what came of an item. False when the node has failed with it.
+    /// Keeps the result of an item. False when the node has failed with it.
     fn note_item(&mut self, place: ProgramIndex, index: u32, result: ItemResult) -> bool {
         let program = self.program;
         let on_item_error = match program.node(place).map(|node| &node.work) {

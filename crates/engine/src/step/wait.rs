@@ -110,7 +110,7 @@ impl Step<'_> {
         self.node_done(node, Some(data.clone()), true);
     }
 
-    /// Nobody sent the signal in time.
+    /// The signal did not arrive in time.
     pub(super) fn signal_expired(&mut self, place: ProgramIndex) {
         let program = self.program;
         let Some(node) = program.node(place) else { return };

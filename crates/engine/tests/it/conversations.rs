@@ -4,10 +4,10 @@
 use crate::kit::{Definitions, Run, failed};
 use serde_json::{Value, json};
 use steward_domain::{Idempotency, Provenance, Role};
-use steward_engine::{Class, EarlierMessage, Effect, Settings, ToolOutcome, ToolSpec};
+use steward_engine::{AskedCall, Class, EarlierMessage, Effect, Settings, ToolOutcome, ToolSpec};
 
 fn agent(earlier: &[(Role, &str)]) -> Run {
-    let earlier = earlier.iter().map(|(role, text)| EarlierMessage { role: *role, text: (*text).to_owned() });
+    let earlier = earlier.iter().map(|(role, text)| EarlierMessage::new(*role, *text));
     let program = Definitions::new().agent_program("worker", Settings::default());
     Run::start_after(program, json!("Find the tea for Ana"), earlier.collect())
 }
@@ -28,6 +28,30 @@ fn what_was_said_before_is_shown_before_the_task() {
     let shown: Vec<&str> = prompt.all().map(|message| message.text.as_str()).collect();
     assert_eq!(shown, ["hello", "hi", "Find the tea for Ana"]);
     run.check();
+}
+
+#[test]
+fn a_call_of_a_client_and_its_result_stand_behind_the_task() {
+    let call = AskedCall { id: "c1".into(), tool: "weather".into(), arguments: json!({ "city": "Paris" }) };
+    let behind = |role, text: &str| EarlierMessage { follows: true, ..EarlierMessage::new(role, text) };
+    let earlier = vec![
+        EarlierMessage::new(Role::User, "hello"),
+        EarlierMessage { calls: vec![call], ..behind(Role::Agent, "") },
+        EarlierMessage { answers: Some("c1".into()), ..behind(Role::Tool, "21") },
+    ];
+    let program = Definitions::new().agent_program("worker", Settings::default());
+    let mut run = Run::start_after(program, json!("How warm is it?"), earlier);
+    let prompt = run.state.prompt(&run.program, run.model()).unwrap();
+    let shown: Vec<(Role, &str)> =
+        prompt.all().map(|message| (message.role, message.text.as_str())).collect();
+    let wanted =
+        [(Role::User, "hello"), (Role::User, "How warm is it?"), (Role::Agent, ""), (Role::Tool, "21")];
+    assert_eq!(shown, wanted);
+    assert_eq!(prompt.all().last().unwrap().answers.as_deref(), Some("c1"));
+    run.check();
+    // What the client's tool gave is data.
+    run.calls(&[("search", json!({ "q": "something else" }))]);
+    assert_eq!(origin(&run, "q"), Provenance::Untrusted);
 }
 
 #[test]

@@ -25,7 +25,8 @@ fn every_example_compiles() {
     ] {
         let name = ToolName::new(name).unwrap();
         let fallback_tools = fallback.iter().map(|name| ToolName::new(*name).unwrap()).collect();
-        let safety = Idempotency::None;
+        let reads = name.as_str().contains("weather") || name.as_str().contains("news");
+        let safety = if reads { Idempotency::ReadOnly } else { Idempotency::None };
         definitions.tools.insert(
             name.clone(),
             ToolSpec {
@@ -38,6 +39,9 @@ fn every_example_compiles() {
             },
         );
     }
+    let child = std::fs::read_to_string(folder.join("city_weather.yaml")).unwrap();
+    let child: Workflow = serde_saphyr::from_str(&child).unwrap();
+    definitions.workflows.insert(child.name.clone(), child);
     let mut seen = 0;
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -55,5 +59,5 @@ fn every_example_compiles() {
         assert!(program.to_mermaid(None).contains("start") && program.to_svg(None).contains("</svg>"));
         seen += 1;
     }
-    assert_eq!(seen, 8);
+    assert_eq!(seen, 14);
 }

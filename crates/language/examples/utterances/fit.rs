@@ -1,19 +1,19 @@
-//! Learns what each signal counts, so that the tool that a row means comes first.
+//! Fits the weights of the signals, so that the right tool of each row is ranked first.
 //!
-//! A softmax over the tools of an application, by plain gradient steps, held near the weights that
-//! are in force (`PULL`). What is printed as "left out" was learned without the application that it
-//! is measured on: that is what an application nobody has seen can expect of the weights.
+//! A softmax over the tools of an application, fitted by gradient descent and regularised towards
+//! the current weights (`PULL`). The result "left out" is measured on an application that was
+//! excluded from fitting: it estimates the accuracy on unseen applications.
 
 use super::score::{Bench, Failure};
 use serde_json::Value;
 use steward_language::understand::{SCOPE, SIGNALS};
 
-/// How strongly a weight is held, and how far and how often steps are taken.
+/// Regularisation strength, learning rate and number of steps.
 const PULL: f32 = 0.02;
 const STEP: f32 = 0.05;
 const STEPS: usize = 400;
 
-/// A row: the signals of each tool, and the places of those that are right.
+/// A row: the signals of each tool, and the indexes of the right ones.
 struct Row {
     tools: Vec<Vec<f32>>,
     right: Vec<usize>,
@@ -54,7 +54,7 @@ fn right(weights: &[f32], rows: &[&Row]) -> usize {
 fn learn(rows: &[&Row]) -> Vec<f32> {
     let start: Vec<f32> = SIGNALS.iter().map(|(_, weight)| *weight).collect();
     let mut weights = start.clone();
-    // Each signal is stepped on its own scale.
+    // Each signal has its own learning rate.
     let mut seen = vec![1e-6_f32; weights.len()];
     for _ in 0..STEPS {
         let mut slope = vec![0.0_f32; weights.len()];
@@ -76,8 +76,7 @@ fn learn(rows: &[&Row]) -> Vec<f32> {
             slope[at] -= PULL * 0.1 * (weights[at] - start[at]);
             seen[at] += slope[at] * slope[at];
             weights[at] += STEP * slope[at] / seen[at].sqrt();
-            // What keeps a question from changing something, and a wish from being taken for a
-            // question, never speaks for it.
+            // Penalties must never become positive.
             if NEVER.contains(&SIGNALS[at].0) {
                 weights[at] = weights[at].min(-0.5);
             }
@@ -86,11 +85,11 @@ fn learn(rows: &[&Row]) -> Vec<f32> {
     weights
 }
 
-/// Signals that only ever speak against a tool.
+/// Signals that may only count against a tool.
 const NEVER: [&str; 5] =
     ["asks_but_changes", "changes_but_reads", "shows_but_changes", "reports_but_reads", "takes_away_unsaid"];
 
-/// Learns from all applications, and from all but each.
+/// Fits on all applications, and on all but each one.
 pub fn fit(names: &[&str], benches: &[Bench]) -> Result<(), Failure> {
     let rows: Vec<Vec<Row>> = benches.iter().map(rows).collect();
     let now: Vec<f32> = SIGNALS.iter().map(|(_, weight)| *weight).collect();
@@ -115,7 +114,7 @@ pub fn fit(names: &[&str], benches: &[Bench]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What is said here, and what is said elsewhere: whether it belongs, and what it counts.
+/// In-scope and out-of-scope utterances: the signals, whether in scope, and the weight.
 fn said(benches: &[Bench], at: usize) -> Vec<(Vec<f32>, bool, f32)> {
     let mut found = Vec::new();
     let bench = &benches[at];
@@ -157,7 +156,7 @@ fn learn_scope(rows: &[&(Vec<f32>, bool, f32)]) -> Vec<f32> {
         let mut slope: Vec<f32> = weights.iter().map(|weight| -0.001 * weight).collect();
         for (signals, inside, counts) in rows {
             let share = 1.0 / (1.0 + (-score(&weights, signals)).exp());
-            // To turn away what belongs here is worse than to take up what does not.
+            // Rejecting an in-scope request is worse than accepting an out-of-scope one.
             let (wanted, counts) = if *inside { (1.0, 5.0 * counts) } else { (0.0, *counts) };
             for (slope, signal) in slope.iter_mut().zip(signals) {
                 *slope += counts * (wanted - share) * signal / all;

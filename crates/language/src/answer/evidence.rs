@@ -1,32 +1,32 @@
-//! What a written answer may rest on: the results it was written from, as numbers and texts.
+//! The evidence for a written answer: the numbers and texts of the results it was written from.
 
 use super::number::{FigureKind, scan};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use steward_text::calendar::MONTHS;
 
-/// The most cells that are taken from one result.
+/// Maximum number of cells of one result.
 const CELLS: usize = 50_000;
 
-/// Rows of a result: numbers by column, and the texts that name each row.
+/// Rows of a result: numbers by column, and the texts that identify each row.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Grid {
     /// How many rows there are.
     pub(super) rows: usize,
-    /// The numbers of each column that has some, by row.
+    /// The numbers of each numeric column, by row.
     pub(super) columns: Vec<Vec<Option<f64>>>,
     /// The texts of each row, in lower case.
     pub(super) labels: Vec<Vec<String>>,
 }
 
 impl Grid {
-    /// Whether a line, in lower case, names a row.
+    /// Whether a line, in lower case, mentions a row.
     pub(super) fn is_named(&self, row: usize, line: &str) -> bool {
         self.labels.get(row).is_some_and(|labels| labels.iter().any(|label| stands_in(label, line)))
     }
 }
 
-/// Everything that an answer was written from.
+/// All evidence for an answer.
 #[derive(Debug, Clone, Default)]
 pub struct Evidence {
     pub(super) grids: Vec<Grid>,
@@ -38,7 +38,7 @@ pub struct Evidence {
 }
 
 impl Evidence {
-    /// Takes the words of the person.
+    /// Adds the user's text.
     pub fn add_said(&mut self, words: &str) {
         let figures = scan(words);
         self.said.extend(figures.iter().map(|figure| figure.number));
@@ -47,7 +47,7 @@ impl Evidence {
         self.texts.push(words.to_lowercase());
     }
 
-    /// Takes a result of a tool: JSON, or words.
+    /// Adds a tool result: JSON, or text.
     pub fn add_result(&mut self, result: &Value) {
         match result {
             Value::String(text) => match serde_json::from_str::<Value>(text.trim()) {
@@ -141,7 +141,7 @@ impl Evidence {
         }
     }
 
-    /// The days of dates, however they are written.
+    /// Adds the days of dates, in any notation.
     fn add_days(&mut self, text: &str) {
         for figure in scan(text) {
             self.days.extend(figure.day_of);
@@ -179,7 +179,7 @@ impl Evidence {
     }
 }
 
-/// The number that a whole text is: "1,200", "$5.10".
+/// The number, if the whole text is one: "1,200", "$5.10".
 fn lone_number(text: &str) -> Option<f64> {
     let bare = text.trim().trim_start_matches(['$', '€', '£', '-', '+']).trim_end_matches('%').trim();
     let figures = scan(bare);
@@ -191,7 +191,7 @@ fn lone_number(text: &str) -> Option<f64> {
     }
 }
 
-/// What a row may be named by: its short texts, and the month of a date.
+/// The labels of a row: its short texts, and the month of a date.
 fn label(text: &str) -> Vec<String> {
     let short = text.trim().to_lowercase();
     if short.chars().count() < 2 || short.chars().count() > 60 {
@@ -213,7 +213,7 @@ fn label(text: &str) -> Vec<String> {
     labels
 }
 
-/// Whether a text stands in another with no letter or digit next to it.
+/// Whether a text occurs in another as whole words.
 fn stands_in(needle: &str, text: &str) -> bool {
     text.match_indices(needle).any(|(start, found)| {
         let before = text.get(..start).and_then(|before| before.chars().next_back());

@@ -1,31 +1,31 @@
-//! Checks the figures of a written answer against the results that it was written from.
+//! Checks the figures of a written answer against the results it was written from.
 //!
 //! Invariants
-//! - A figure is supported when it is a cell, a number of the person's own words, or a simple
-//!   computation from cells: a count, total or mean of a column, or a sum, difference, share,
-//!   ratio or change of cells that the same line names.
-//! - What is not supported is marked in the text. Nothing is taken out and nothing is added else.
+//! - A figure is supported if it is a cell, a number in the user's text, or a simple computation
+//!   from cells: a count, total or mean of a column, or a sum, difference, share, ratio or change
+//!   of cells that the same line mentions.
+//! - Unsupported figures are marked in the text. Nothing else is changed.
 //! - The same text and results give the same marks.
 //!
-//! Figures are numbers in digits. Number words below eleven are not read: they are rarely figures.
+//! Figures are numbers in digits. Number words below eleven are ignored: they are rarely figures.
 
 use super::evidence::{Evidence, Grid};
 use super::number::{Figure, FigureKind, scan};
 
-/// What follows a figure that no result supports.
+/// The mark after an unsupported figure.
 pub const MARK: &str = " [unverified]";
 
-/// The most rows of one column that a line may name for a computation.
+/// Maximum number of rows of one column that a line may mention for a computation.
 const NAMED: usize = 24;
 
 /// A written answer after the check.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CheckedText {
-    /// The text, with a mark after each figure that is not supported.
+    /// The text, with a mark after each unsupported figure.
     pub text: String,
-    /// The figures that are not supported, as they were written.
+    /// The unsupported figures, as written.
     pub unsupported: Vec<String>,
-    /// How many figures were checked.
+    /// Number of figures checked.
     pub figures: usize,
 }
 
@@ -68,7 +68,7 @@ fn is_supported(figure: &Figure, text: &str, evidence: &Evidence) -> bool {
         })
 }
 
-/// The line that a place of a text stands in.
+/// The line that contains a position of a text.
 fn line_of(text: &str, at: usize) -> &str {
     let start = text.get(..at).and_then(|before| before.rfind('\n')).map_or(0, |end| end + 1);
     let end = text.get(at..).and_then(|after| after.find('\n')).map_or(text.len(), |end| at + end);
@@ -90,7 +90,7 @@ fn is_aggregate(figure: &Figure, grid: &Grid) -> bool {
     })
 }
 
-/// Computations over cells that the line names, by the label of their row or by their value.
+/// Computations over cells that the line mentions, by the label of their row or by their value.
 fn is_derived(figure: &Figure, line: &str, grid: &Grid) -> bool {
     let others = scan(line);
     let written = |value: f64| {
@@ -118,7 +118,7 @@ fn is_derived(figure: &Figure, line: &str, grid: &Grid) -> bool {
         if named.iter().any(of_total) || (named.len() > 1 && of_total(&named.iter().sum())) {
             return true;
         }
-        // The first and the last row are what "over the whole time" compares.
+        // "Over the whole time" compares the first and the last row.
         let ends = values.first().zip(values.last()).filter(|_| values.len() > 1);
         if ends.is_some_and(|(first, last)| figure.compares(*last, *first)) {
             return true;
@@ -145,10 +145,10 @@ fn pairs(values: &[f64]) -> impl Iterator<Item = (f64, f64)> + '_ {
 }
 
 impl Figure {
-    /// Whether this figure is how a value is written, rounded to the places that it shows.
+    /// Whether this figure is the value, rounded to the decimals shown.
     pub(super) fn states(&self, value: f64) -> bool {
         let near = |value: f64| (value.abs() - self.number.abs()).abs() <= self.tolerance();
-        // A share may be kept as a fraction.
+        // A percentage may be stored as a fraction.
         near(value) || (self.percent && value.abs() <= 1.0 && near(value * 100.0))
     }
 
@@ -163,7 +163,7 @@ impl Figure {
                 && (self.states_exactly(one / other * 100.0)
                     || self.states_exactly((one - other) / other * 100.0));
         }
-        // An operand smaller than the last place that is shown would say nothing.
+        // An operand smaller than the last digit shown would be meaningless.
         let counts = one.abs().min(other.abs()) > self.tolerance() * 2.0;
         (counts && (self.states_exactly(one - other) || self.states_exactly(one + other)))
             || (self.times && other != 0.0 && self.states_exactly(one / other))
@@ -173,14 +173,14 @@ impl Figure {
         (value.abs() - self.number.abs()).abs() <= self.tolerance()
     }
 
-    /// Half of the last place that is shown, and what floating-point arithmetic leaves.
+    /// Half of the last digit shown, plus the floating-point error.
     fn tolerance(&self) -> f64 {
         let place = 10f64.powi(-i32::try_from(self.decimals).unwrap_or(0)) * self.scale;
         let shown = if self.about { self.rounded_place() } else { place };
         shown.max(place) * 0.5 + self.number.abs() * 1e-9
     }
 
-    /// The place of the last digit that is not zero: "about 1,200" is rounded to hundreds.
+    /// The position of the last nonzero digit: "about 1,200" is rounded to hundreds.
     fn rounded_place(&self) -> f64 {
         let mut place = 1.0;
         while place < 1e15 && (self.number / (place * 10.0)).fract() == 0.0 && self.number != 0.0 {

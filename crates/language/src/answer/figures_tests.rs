@@ -80,7 +80,7 @@ fn what_the_cells_do_not_say_is_marked() {
     assert_eq!(checked.figures, 2);
 }
 
-/// A small generator: the same answers on every machine.
+/// A small deterministic generator.
 struct Dice(u64);
 
 impl Dice {

@@ -1,13 +1,13 @@
-//! What a tool's result is to a person: a sentence, a table, and which of its cells the sentence
-//! rests on.
+//! Presents a tool result to the user: a sentence, a table, and the cells that the sentence is
+//! based on.
 //!
 //! Invariants
-//! - Nothing is added: every word of the sentence is the result's own, the name of a field, or a
-//!   count of what is there.
-//! - A result is data. It is shown, shortened and counted, and never read as a wish.
-//! - The same result gives the same words.
+//! - Nothing is added: every word of the sentence comes from the result, is the name of a field, or
+//!   a count.
+//! - A result is data. It is shown, shortened and counted, and never interpreted as a request.
+//! - The same result gives the same text.
 //!
-//! It does not decide whether the result answers the question; who asked knows that.
+//! It does not decide whether the result answers the question; the caller does.
 
 mod evidence;
 mod figures;
@@ -24,24 +24,23 @@ use crate::words::name_words;
 use serde_json::{Map, Value};
 use steward_domain::IntentKind;
 
-/// The longest text of a tool that is shown as it is, in characters.
+/// Maximum length of a tool's text that is shown unchanged, in characters.
 const LONGEST: usize = 4_000;
-/// The fields of one thing that a sentence tells, beside its name.
+/// Maximum number of fields of one entity in a sentence, beside its name.
 const TOLD: usize = 6;
 
-/// A result in words, with the rows behind them.
+/// A result as text, with its rows.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ResultText {
-    /// One or two sentences, or the tool's own words.
+    /// One or two sentences, or the tool's own text.
     pub text: String,
-    /// The rows, when the result has some.
+    /// The rows, if the result has some.
     pub table: Option<Table>,
-    /// Whether there was nothing in it.
+    /// Whether the result is empty.
     pub empty: bool,
 }
 
-/// Puts a result into words. `intent` is what was wished for: a thing that was made is told as
-/// made.
+/// Describes a result. `intent` is the requested action: a created entity is described as created.
 #[must_use]
 pub fn tell(intent: Option<IntentKind>, structured: Option<&Value>, words: &str) -> ResultText {
     let parsed;
@@ -76,7 +75,7 @@ pub fn tell(intent: Option<IntentKind>, structured: Option<&Value>, words: &str)
     }
 }
 
-/// The name by which a thing is known: its title, name or subject, and its id.
+/// The display name of an entity: its title, name or subject, and its id.
 #[must_use]
 pub fn named(object: &Map<String, Value>) -> Option<String> {
     let title = TITLES.iter().find_map(|key| object.get(*key).and_then(Value::as_str));
@@ -89,10 +88,10 @@ pub fn named(object: &Map<String, Value>) -> Option<String> {
     }
 }
 
-/// Fields that hold a thing's name.
+/// Fields that hold an entity's name.
 pub(crate) const TITLES: &[&str] =
     &["title", "name", "full_name", "display_name", "subject", "label", "product", "headline"];
-/// Fields in which a server speaks itself.
+/// Fields that hold a text written by the server.
 const OWN: &[&str] = &["answer", "summary", "message", "response", "reply"];
 
 fn own_words(value: &Value) -> Option<String> {
@@ -133,7 +132,7 @@ fn names(table: &Table) -> String {
     }
 }
 
-/// One thing: its name, then what is said of it.
+/// One entity: its name, then its fields.
 fn thing(intent: Option<IntentKind>, object: &Map<String, Value>) -> String {
     let name = named(object);
     let said = |key: &String| {
@@ -170,7 +169,7 @@ fn is_plain(value: &Value) -> bool {
     }
 }
 
-/// A value as a person writes it.
+/// A value formatted for people.
 #[must_use]
 pub fn plain(value: &Value) -> String {
     match value {
@@ -186,7 +185,7 @@ pub fn plain(value: &Value) -> String {
     }
 }
 
-/// Without control characters, and not longer than can be shown.
+/// The text without control characters, truncated for display.
 fn shorten(text: &str) -> String {
     let clean =
         text.trim().chars().filter(|letter| !letter.is_control() || *letter == '\n' || *letter == '\t');

@@ -2,14 +2,14 @@
 
 use steward_text::calendar::MONTHS;
 
-/// What a number in a text is.
+/// The kind of a number in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FigureKind {
     /// An amount.
     Number,
     /// A date or a time, in digits.
     Date,
-    /// The number of a list item, or a part of a name. It states nothing.
+    /// The number of a list item, or part of a name. It is not a statement.
     Marker,
 }
 
@@ -30,9 +30,9 @@ pub(super) struct Figure {
     pub(super) scale: f64,
     /// Whether it is a percentage.
     pub(super) percent: bool,
-    /// Whether it says how many times: "2.5x", "3 times".
+    /// Whether it is a multiple: "2.5x", "3 times".
     pub(super) times: bool,
-    /// Whether it is said to be rounded: "about", "over".
+    /// Whether it is marked as approximate: "about", "over".
     pub(super) about: bool,
     /// The month and day, where a month is named beside it.
     pub(super) day_of: Option<(u32, u32)>,
@@ -54,7 +54,7 @@ const ABOUT: [&str; 14] = [
     "≈",
     "ca.",
 ];
-/// Words after which a small number names a place in the answer itself.
+/// Words after which a small number refers to a part of the answer itself.
 const PLACES: [&str; 6] = ["step", "option", "section", "page", "point", "part"];
 
 /// The month that a word names, from 1: "Mar", "March".
@@ -69,7 +69,7 @@ fn month_of(word: &str) -> Option<u32> {
     u32::try_from(at + 1).ok()
 }
 
-/// The figures of a text, in order. Blocks of code are left out.
+/// The figures of a text, in order. Code blocks are skipped.
 pub(super) fn scan(text: &str) -> Vec<Figure> {
     let mut found = Vec::new();
     let mut at = 0;
@@ -92,14 +92,14 @@ pub(super) fn scan(text: &str) -> Vec<Figure> {
     found
 }
 
-/// Reads the number that begins here. Gives where to go on.
+/// Parses the number that starts here. Returns where to continue.
 fn read(text: &str, start: usize) -> (Option<Figure>, usize) {
     let before = text.get(..start).unwrap_or_default();
     let rest = text.get(start..).unwrap_or_default();
     let token = rest.find(|c: char| !(c.is_alphanumeric() || "-_/:.".contains(c))).unwrap_or(rest.len());
     let token = rest.get(..token).unwrap_or_default().trim_end_matches(['.', ':', '-', '/']);
     let last = before.chars().next_back();
-    // A digit inside of a word is a part of a name.
+    // A digit inside a word is part of a name.
     if last.is_some_and(|c| c.is_alphanumeric() || c == '_') {
         return (None, start + token.len());
     }
@@ -185,7 +185,7 @@ fn plain(start: usize, end: usize) -> Figure {
     }
 }
 
-/// "1." and "2)" at the beginning of a line.
+/// "1." and "2)" at the start of a line.
 fn is_list_number(before: &str, after: &str, figure: &Figure) -> bool {
     let line = before.rsplit('\n').next().unwrap_or_default();
     line.chars().all(|c| c.is_whitespace() || matches!(c, '*' | '-' | '#' | '>'))
@@ -235,7 +235,7 @@ fn digits(text: &str) -> (String, u32, usize) {
     (digits, decimals, at)
 }
 
-/// The width of what stands between groups of three digits.
+/// The width of a group separator.
 fn group_mark(text: &str) -> Option<usize> {
     let mark = text.chars().next().filter(|c| matches!(c, ',' | '\'' | '’' | '\u{a0}' | '\u{202f}'))?;
     Some(mark.len_utf8())

@@ -1,4 +1,4 @@
-//! The rows in a result, whatever shape they come in, and where two results do not agree.
+//! Finds the rows in a result of any shape, and contradictions between two results.
 
 use super::{TITLES, plain};
 use crate::words::name_words;
@@ -6,25 +6,25 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
-/// The most rows and columns that are kept for showing.
+/// Maximum rows and columns that are kept for display.
 const ROWS: usize = 200;
 const COLUMNS: usize = 12;
 
 /// Rows of a result.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Table {
-    /// What the rows are, in the plural: `tasks`.
+    /// The plural noun for the rows: `tasks`.
     pub noun: Option<String>,
     /// The columns' names.
     pub columns: Vec<String>,
     /// The cells; each row is as long as `columns`.
     pub rows: Vec<Vec<Value>>,
-    /// Whether there were more than are kept.
+    /// Whether there were more rows.
     pub cut: bool,
 }
 
 impl Table {
-    /// The names of its rows' things.
+    /// The display names of its rows.
     pub fn names(&self) -> impl Iterator<Item = String> + '_ {
         let place = TITLES.iter().find_map(|key| self.columns.iter().position(|column| column == key));
         let cells = self.rows.iter().filter_map(move |row| row.get(place?));
@@ -43,7 +43,7 @@ pub fn table(value: &Value) -> Option<Table> {
             let full = lists.iter().find(|(_, items)| items.iter().any(Value::is_object));
             match (full, lists.as_slice(), object.len()) {
                 (Some((key, items)), _, _) => of_objects(Some(key), items),
-                // An empty list says what there is none of, unless it is one field of a thing among
+                // An empty list tells what is missing, unless it is one field of an entity among
                 // others.
                 (None, [(key, items)], 1..=2) if items.is_empty() => of_objects(Some(key), items),
                 (None, [(key, items)], 1..=2) => of_values(key, items),
@@ -67,7 +67,7 @@ fn of_objects(key: Option<&String>, items: &[Value]) -> Option<Table> {
             }
         }
     }
-    // JSON has no order of its own: what a thing is called comes first.
+    // JSON objects are unordered: the display name comes first.
     columns.sort_by_key(|name| match name.as_str() {
         "id" => 0,
         "title" | "name" | "subject" | "label" => 1,
@@ -111,8 +111,8 @@ fn columns_and_rows(object: &Map<String, Value>) -> Option<Table> {
     Some(Table { noun, columns, rows: cells, cut: rows.len() > ROWS })
 }
 
-/// Where sources do not agree: the same thing with the same field and another value. Each is one
-/// sentence.
+/// Contradictions between sources: the same entity with the same field and another value. Each is
+/// one sentence.
 #[must_use]
 pub fn conflicts(tables: &[(&str, &Table)]) -> Vec<String> {
     let mut seen: BTreeMap<(String, String), Vec<(&str, String)>> = BTreeMap::new();
@@ -124,7 +124,7 @@ pub fn conflicts(tables: &[(&str, &Table)]) -> Vec<String> {
         for row in &table.rows {
             let Some(thing) = row.get(name).map(plain).filter(|thing| !thing.is_empty()) else { continue };
             for (column, value) in table.columns.iter().zip(row) {
-                // An id is each source's own.
+                // Ids are specific to each source.
                 if TITLES.contains(&column.as_str())
                     || column == "id"
                     || column.ends_with("_id")
@@ -140,8 +140,8 @@ pub fn conflicts(tables: &[(&str, &Table)]) -> Vec<String> {
     for ((thing, column), values) in seen {
         let Some((first_source, first)) = values.first() else { continue };
         let other = values.iter().find(|(source, value)| source != first_source && value != first);
-        // Two rows of one source about the same thing are details of it, and no claim that another
-        // could contradict.
+        // Two rows of one source about the same entity are details, and not a claim that another
+        // source could contradict.
         let detailed = values.iter().filter(|(source, _)| source == first_source).count() > 1;
         if let (Some((source, value)), false) = (other, detailed) {
             let field = name_words(&column).join(" ");

@@ -1,8 +1,8 @@
-//! Vectors of definitions in a file: a head that names the encoder, then one record for each text,
-//! by the text's hash.
+//! A file cache for the vectors of definitions: a header with the id of the encoder, then one
+//! record for each text, by the text's hash.
 //!
-//! Invariant: the file is a memory and no truth. What cannot be read is left alone and worked out
-//! again; what cannot be written is not missed.
+//! Invariant: the file is only a cache. Records that cannot be read are computed again, and write
+//! errors are ignored.
 
 use sha2::{Digest as _, Sha256};
 use std::collections::HashMap;
@@ -11,15 +11,15 @@ use std::path::PathBuf;
 use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
 use steward_encoder::WIDTH;
 
-/// The most texts that are remembered; a file that grew beyond is begun anew.
+/// Maximum number of cached texts; a larger file is started anew.
 const MOST: usize = 50_000;
-/// A number that changes with the shape of the file.
+/// The format version of the file.
 const SHAPE: &str = "steward vectors 1";
 
 /// The first half of a text's SHA-256.
 type Key = [u8; 16];
 
-/// The file, read when something is first looked up.
+/// The file, read on the first lookup.
 pub(super) struct VectorCache {
     path: PathBuf,
     vectors: OnceLock<HashMap<Key, Arc<[f32]>>>,
@@ -36,8 +36,7 @@ impl VectorCache {
         self.vectors.get_or_init(|| self.read().unwrap_or_default()).get(&key(text)).cloned()
     }
 
-    /// Appends what is new. Two processes may append the same; the later record is as good as the
-    /// earlier.
+    /// Appends new vectors. Two processes may append the same one, which is harmless.
     pub(super) fn add<'a>(&self, new: impl Iterator<Item = (&'a str, Arc<[f32]>)>) {
         let mut records = Vec::new();
         for (text, vector) in new.filter(|(_, vector)| vector.len() == WIDTH) {
@@ -66,7 +65,7 @@ impl VectorCache {
         } else {
             options.append(true).open(&self.path)?
         };
-        // One write: another process that appends at the same time comes before or after.
+        // A single write: another process that appends at the same time comes before or after.
         let bytes = if anew { [head(), records].concat() } else { records.to_vec() };
         file.write_all(&bytes)
     }
@@ -99,7 +98,7 @@ fn key(text: &str) -> Key {
 /// Bytes of a record: the key and the numbers.
 const RECORD: usize = size_of::<Key>() + size_of::<f32>() * WIDTH;
 
-/// Another encoder, another head: its vectors mean something else.
+/// The header depends on the encoder, because vectors of different encoders are not comparable.
 fn head() -> &'static [u8] {
     static HEAD: LazyLock<Vec<u8>> =
         LazyLock::new(|| format!("{SHAPE} {}\n", steward_encoder::identity()).into_bytes());
@@ -122,10 +121,10 @@ mod tests {
         second.prepare(&texts);
         assert_eq!(std::fs::metadata(&path).expect("a file").len(), length, "nothing was new");
         assert_eq!(first.embed("create a task"), second.embed("create a task"));
-        // What people say is not written down.
+        // User texts are not cached on disk.
         let said = second.embed("call my doctor about the results").expect("a vector");
         assert_eq!((said.len(), std::fs::metadata(&path).expect("a file").len()), (super::WIDTH, length));
-        // A file that is broken is begun anew, and nobody hears of it.
+        // A broken file is started anew, without an error.
         std::fs::write(&path, b"not vectors").expect("a write");
         let third = Encoder::kept_in(path.clone());
         third.prepare(&texts);

@@ -1,7 +1,7 @@
-//! The bundled sentence encoder, loaded on first use and remembered text by text.
+//! The bundled sentence encoder, loaded on first use, with a cache by text.
 //!
-//! Invariant: only texts of definitions ([`Encoder::prepare`]) are remembered on disk. What people
-//! say is forgotten with the process.
+//! Invariant: only texts of definitions ([`Encoder::prepare`]) are cached on disk. User texts are
+//! kept in memory only.
 
 mod kept;
 
@@ -11,10 +11,10 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use steward_encoder::Encoder as Inner;
 
-/// Texts that are remembered; beyond, the memory starts anew.
+/// Maximum number of cached texts; beyond that, the cache is cleared.
 const REMEMBERED: usize = 20_000;
 
-/// Turns texts into vectors of length 1 whose angle is the distance in meaning.
+/// Turns texts into unit vectors; their angle is the semantic distance.
 #[derive(Default)]
 pub struct Encoder {
     inner: OnceLock<Option<Inner>>,
@@ -29,15 +29,14 @@ impl std::fmt::Debug for Encoder {
 }
 
 impl Encoder {
-    /// One that remembers the vectors of definitions in a file, so that the next process need not
-    /// work them out again.
+    /// An encoder that caches the vectors of definitions in a file, so that the next process need
+    /// not compute them again.
     #[must_use]
     pub fn kept_in(path: PathBuf) -> Self {
         Self { kept: Some(VectorCache::new(path)), ..Self::default() }
     }
 
-    /// Works out the vectors of many texts of definitions, several at the same time, and remembers
-    /// them.
+    /// Computes the vectors of many definitions in parallel, and caches them.
     pub fn prepare(&self, texts: &[String]) {
         let mut missing: Vec<&String> = Vec::new();
         let mut seen: HashSet<&String> = HashSet::new();
@@ -66,8 +65,8 @@ impl Encoder {
         }
     }
 
-    /// Loads the weights now, which takes about a tenth of a second, so that the first text need
-    /// not wait.
+    /// Loads the weights now, which takes about a tenth of a second, to avoid the delay at the
+    /// first text.
     pub fn warm(&self) {
         let _ = self.inner();
     }
@@ -76,7 +75,7 @@ impl Encoder {
         self.inner.get_or_init(|| Inner::load().ok()).as_ref()
     }
 
-    /// The vector of a text. Nothing when the bundled weights cannot be loaded.
+    /// The vector of a text. None if the bundled weights cannot be loaded.
     pub fn embed(&self, text: &str) -> Option<Arc<[f32]>> {
         if let Some(known) = self.lock().get(text) {
             return Some(known.clone());
@@ -90,7 +89,7 @@ impl Encoder {
         Some(vector)
     }
 
-    /// How near two texts are in meaning: 1 is the same, 0 is unrelated.
+    /// The semantic similarity of two texts: 1 is equal, 0 is unrelated.
     pub fn similarity(&self, a: &str, b: &str) -> f32 {
         match (self.embed(a), self.embed(b)) {
             (Some(a), Some(b)) => cosine(&a, &b),

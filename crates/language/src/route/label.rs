@@ -1,7 +1,7 @@
-//! An intent as the router holds it: its phrasings as vectors, its words with their weights, what
-//! its examples say.
+//! An intent in the router: the vectors of its phrasings, its words with their weights, its
+//! examples.
 //!
-//! Invariant: worked out once from names, descriptions and examples; asking changes nothing.
+//! Invariant: computed once from names, descriptions and examples; queries change nothing.
 
 use super::lexicon::{Lexicon, stems};
 use super::signal::Signals;
@@ -10,24 +10,24 @@ use crate::Encoder;
 use crate::words::{is_stop, name_words, stem, words};
 use std::collections::{BTreeSet, HashMap};
 
-/// The most ways in which a name is said, and one that is described as well.
+/// Maximum number of phrasings of a name, without and with a description.
 const VARIANTS: usize = 10;
 const DESCRIBED: usize = 2;
-/// What a word such as "how" in a name counts, beside a telling one.
+/// The weight of a stop word such as "how" in a name, relative to a content word.
 const STOP: f32 = 0.2;
 
-/// What is known of one intent.
+/// The prepared data of one intent.
 pub(super) struct IntentLabel {
-    /// Which domain and which of its intents.
+    /// The index of the domain and of the intent in it.
     pub(super) place: (usize, usize),
     name: Vec<Part>,
-    /// Stems of the name, its other words and the description.
+    /// Stems of the name, its synonyms and the description.
     spoken: BTreeSet<String>,
     phrasings: Vec<Vec<f32>>,
     context: Vec<f32>,
     examples: Vec<Vec<f32>>,
     centre: Vec<f32>,
-    /// The words of the examples and their pairs of neighbours.
+    /// The words of the examples and their bigrams.
     wording: BTreeSet<String>,
 }
 
@@ -36,11 +36,11 @@ struct Part {
     word: String,
     stem: String,
     weight: f32,
-    /// The groups of the lexicon that it stands in.
+    /// The synonym groups of the lexicon that it belongs to.
     groups: BTreeSet<usize>,
 }
 
-/// A request as it is held against the intents.
+/// A request, prepared for comparison with the intents.
 pub(super) struct EncodedRequest {
     pub(super) vector: Option<Vec<f32>>,
     stems: BTreeSet<String>,
@@ -62,21 +62,21 @@ impl EncodedRequest {
         }
     }
 
-    /// Words of the request that a name holds, for the reasons.
+    /// Words that the request shares with a name, for the reasons.
     pub(super) fn shared<'a>(&self, known: &'a IntentLabel) -> Vec<&'a str> {
         let shared = known.name.iter().filter(|part| self.stems.contains(&part.stem));
         shared.map(|part| part.word.as_str()).collect()
     }
 }
 
-/// The ways in which an intent is said. A name is no sentence; in a plain one the encoder places it
-/// nearer to what people ask.
+/// The phrasings of an intent. A name is not a sentence; embedded in a plain sentence it is closer
+/// to what users ask.
 fn phrasings(label: &Label, lexicon: &Lexicon) -> Vec<String> {
     let name = name_words(&label.name);
     let plain = name.join(" ");
     let mut said: Vec<String> = vec![format!("tell me about {plain}")];
     let described = !label.description.trim().is_empty();
-    // A description says more than other words for the name.
+    // A description is more informative than synonyms of the name.
     let variants = lexicon.variants(&name, if described { DESCRIBED } else { VARIANTS });
     said.extend(variants.iter().map(|variant| format!("tell me about {variant}")));
     if described {
@@ -86,12 +86,12 @@ fn phrasings(label: &Label, lexicon: &Lexicon) -> Vec<String> {
     said
 }
 
-/// An intent's name beside its domain's.
+/// An intent's name with its domain's.
 fn in_context(topic: &Topic, label: &Label) -> String {
     format!("{} {}", name_words(&topic.name).join(" "), name_words(&label.name).join(" "))
 }
 
-/// Every text whose vector [`IntentLabel::of`] will ask for.
+/// Every text whose vector [`IntentLabel::of`] needs.
 pub(super) fn texts(topic: &Topic, label: &Label, lexicon: &Lexicon) -> Vec<String> {
     let mut all = phrasings(label, lexicon);
     all.push(in_context(topic, label));
@@ -136,12 +136,12 @@ impl IntentLabel {
         }
     }
 
-    /// Whether it came with examples.
+    /// Whether it has examples.
     pub(super) fn has_examples(&self) -> bool {
         !self.examples.is_empty()
     }
 
-    /// What speaks for it. Where there are no examples, the phrasings stand in for them.
+    /// The signals for it. Without examples, the phrasings are used instead.
     pub(super) fn signals(&self, asked: &EncodedRequest, rarity: &Rarity) -> Signals {
         let near = |vectors: &[Vec<f32>]| -> f32 {
             let Some(vector) = &asked.vector else { return 0.0 };
@@ -175,15 +175,14 @@ impl IntentLabel {
     }
 }
 
-/// What share of the words is held, by their rarity.
+/// The share of the words that are covered, weighted by rarity.
 fn covered(stems: &[String], held: impl Fn(&str) -> f32, rarity: &Rare) -> f32 {
     let whole: f32 = stems.iter().map(|stem| rarity.of(stem)).sum();
     let part: f32 = stems.iter().map(|stem| rarity.of(stem) * held(stem)).sum();
     if whole > 0.0 { part / whole } else { 0.0 }
 }
 
-/// How rare words are among the intents: in their names, in all that is said of them, in their
-/// examples.
+/// The rarity of words among the intents: in their names, in all their texts, in their examples.
 #[derive(Default)]
 pub(super) struct Rarity {
     name: Rare,
@@ -234,10 +233,10 @@ fn unit(mut vector: Vec<f32>) -> Vec<f32> {
     vector
 }
 
-/// How much the name counts beside all examples together: few examples leave much to it.
+/// The weight of the name relative to all examples together: it matters more with few examples.
 const NAME: f32 = 0.5;
 
-/// The middle of the examples, drawn a little to the name.
+/// The centroid of the examples, shifted slightly towards the name.
 fn middle(vectors: &[Vec<f32>], name: Option<&[f32]>) -> Vec<f32> {
     let Some(first) = vectors.first() else { return Vec::new() };
     let mut sum = vec![0.0; first.len()];
@@ -248,8 +247,8 @@ fn middle(vectors: &[Vec<f32>], name: Option<&[f32]>) -> Vec<f32> {
     unit(sum)
 }
 
-/// The words of a text and its pairs of neighbours, the edges included: "how long" and "long ago"
-/// share a word, not a turn.
+/// The words of a text and its bigrams, including the edges: "how long" and "long ago" share a
+/// word, but no bigram.
 fn turns(stems: &[String]) -> BTreeSet<String> {
     let edge = String::new();
     let padded: Vec<&String> = [&edge].into_iter().chain(stems).chain([&edge]).collect();

@@ -1,21 +1,21 @@
-//! Words and turns of phrase of everyday English that mean about the same in a request.
+//! Synonyms of everyday English in requests.
 //!
-//! Invariant: it is the same for every application. What only one application says belongs in that
-//! application's descriptions and examples, not here.
+//! Invariant: the lexicon is the same for every application. Vocabulary of a single application
+//! belongs in its descriptions and examples, not here.
 
 use crate::words::{stem, words};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::LazyLock;
 
-/// The longest phrase of the lexicon, in words.
+/// Maximum length of a phrase, in words.
 const LONGEST: usize = 6;
 
 /// The lexicon, read once.
 pub(super) struct Lexicon {
     groups: Vec<Vec<&'static str>>,
-    /// Which groups a phrase stands in, by its stems.
+    /// The groups of a phrase, by its stems.
     places: HashMap<String, Vec<usize>>,
-    /// All its words, in small letters.
+    /// All its words, in lower case.
     words: BTreeSet<String>,
 }
 
@@ -27,12 +27,12 @@ pub(super) fn everyday() -> &'static Lexicon {
     &EVERYDAY
 }
 
-/// An empty one, to measure what the other is worth.
+/// An empty lexicon, for measuring the effect of the other one.
 pub(super) fn none() -> &'static Lexicon {
     &NONE
 }
 
-/// The stems of a phrase with one space between.
+/// The stems of a phrase, separated by one space.
 pub(super) fn stems(text: &str) -> Vec<String> {
     words(text).into_iter().map(|word| word.stem).collect()
 }
@@ -56,7 +56,7 @@ impl Lexicon {
         Self { groups, places, words: all }
     }
 
-    /// The groups that a text speaks of.
+    /// The groups that occur in a text.
     pub(super) fn groups(&self, stems: &[String]) -> BTreeSet<usize> {
         let mut found = BTreeSet::new();
         for length in 1..=LONGEST.min(stems.len()) {
@@ -82,8 +82,8 @@ impl Lexicon {
         self.groups.get(group).into_iter().flatten().flat_map(|phrase| stems(phrase))
     }
 
-    /// A name said in other words: each part that the lexicon knows is replaced by what means the
-    /// same, the longest parts first.
+    /// Variants of a name: each part in the lexicon is replaced by synonyms, the longest parts
+    /// first.
     pub(super) fn variants(&self, name: &[String], most: usize) -> Vec<String> {
         let known: Vec<String> = name.iter().map(|word| stem(word)).collect();
         let mut found: Vec<String> = Vec::new();

@@ -1,15 +1,15 @@
-//! Routing: which domain a question belongs to, which of its intents is meant, how sure that is,
-//! and what to ask when it is not.
+//! Routing: which domain a question belongs to, which of its intents is meant, with which
+//! confidence, and the clarifying question if it is too low.
 //!
 //! Invariants
-//! - The same domains and the same question give the same understanding; ties go by the order of
-//!   the domains and intents.
-//! - Below the threshold the understanding carries a question with options. Outside of every domain
-//!   it says so and names them.
-//! - No word of any particular application is written in the code. The lexicon is everyday English,
-//!   and the few weights in [`signal`] were learned on one half of public requests.
+//! - The same domains and question give the same result; ties are resolved by the order of the
+//!   domains and intents.
+//! - Below the threshold the result has a clarifying question with options. An out-of-scope
+//!   question is reported as such, with the names of the domains.
+//! - No word of a particular application is in the code. The lexicon is everyday English, and the
+//!   few weights in [`signal`] were fitted on one half of a public data set.
 //!
-//! It does not choose tools or fill arguments; that is selection.
+//! It does not select tools or fill arguments; selection does.
 
 mod label;
 mod lexicon;
@@ -23,54 +23,53 @@ use signal::{BY_EXAMPLE, BY_NAME, Signals, Weights, scope, shares};
 use std::sync::Arc;
 use steward_domain::{Confidence, Domain, DomainName, DomainRoutingDecision, Question};
 
-/// Whether a word, in small letters, is known as everyday English.
+/// Whether a word, in lower case, is known as everyday English.
 pub(crate) fn everyday(word: &str) -> bool {
     lexicon::everyday().knows(word)
 }
 
-/// Whether two stems stand in one group of everyday English.
+/// Whether two stems are in the same synonym group.
 pub(crate) fn same_group(a: &str, b: &str) -> bool {
     let (a, b) = (lexicon::everyday().of(a), lexicon::everyday().of(b));
     a.iter().any(|group| b.contains(group))
 }
 
-/// How sure an understanding must be when nothing is said.
+/// Default confidence threshold.
 pub const THRESHOLD: f32 = 0.75;
-/// How likely a question must be inside of some domain.
+/// Minimum probability that a question is in scope.
 const INSIDE: f32 = 0.5;
-/// A domain with this share of the first one's is another reading.
+/// A domain with this share of the first one's probability is an alternative.
 const READING: f32 = 0.25;
-/// How many intents are shown, and how many options are offered.
+/// Maximum number of intents shown, and of options offered.
 const SHOWN: usize = 5;
 const OPTIONS: usize = 3;
 
-/// A domain with what can be asked of it.
+/// A domain with its intents.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Topic {
     /// Its name, unique.
     pub name: DomainName,
     /// Its name for people.
     pub title: String,
-    /// What it knows; may be empty.
+    /// What it covers; may be empty.
     pub description: String,
-    /// What can be asked of it: its tools, its capabilities.
+    /// Its intents: tools and capabilities.
     pub intents: Vec<Label>,
 }
 
-/// Something that can be asked for.
+/// Something that can be requested.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Label {
     /// A name such as `pay_bill`, or a few words.
     pub name: String,
     /// What it is; may be empty.
     pub description: String,
-    /// Requests in people's words that mean it; may be empty.
+    /// Example requests; may be empty.
     pub examples: Vec<String>,
 }
 
 impl From<&Domain> for Topic {
-    /// The domain of a configuration with its capabilities; its tools are added by who knows their
-    /// descriptions.
+    /// The domain of a configuration with its capabilities; the caller adds its tools.
     fn from(domain: &Domain) -> Self {
         let intent =
             |capability: &steward_domain::Label| Label { name: capability.to_string(), ..Label::default() };
@@ -83,57 +82,57 @@ impl From<&Domain> for Topic {
     }
 }
 
-/// What a question was understood to be about.
+/// The result of routing a question.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Understanding {
-    /// The domains it may belong to, the likeliest first, each with how sure that is.
+    /// Possible domains with their probability, most likely first.
     pub domains: Vec<(DomainName, Confidence)>,
-    /// The intents that may be meant, the likeliest first.
+    /// Possible intents, most likely first.
     pub intents: Vec<RankedIntent>,
-    /// Domains that a part of the question each belongs to, when it is about several at once.
+    /// The domains of the parts of a question, if it is about several at once.
     pub joined: Vec<DomainName>,
-    /// How sure the routing is.
+    /// The confidence of the routing.
     pub confidence: Confidence,
-    /// How likely it belongs to any domain at all.
+    /// The probability that it is in scope.
     pub scope: Confidence,
-    /// Whether it seems to belong to none.
+    /// Whether it seems to be out of scope.
     pub out_of_scope: bool,
-    /// Whether it could as well belong to another domain.
+    /// Whether another domain is also likely.
     pub ambiguous: bool,
-    /// What to ask when it is not sure enough.
+    /// The clarifying question, if the confidence is too low.
     pub question: Option<Clarification>,
-    /// Why, in words.
+    /// The reasons, as text.
     pub reasons: Vec<String>,
 }
 
-/// An intent that may be meant.
+/// A possible intent.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RankedIntent {
     /// The domain.
     pub domain: DomainName,
     /// The intent's name.
     pub intent: String,
-    /// How sure.
+    /// The confidence.
     pub confidence: Confidence,
 }
 
-/// What a person is asked.
+/// A clarifying question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Clarification {
-    /// In words.
+    /// The text.
     pub text: String,
     /// The domains to choose from, with their names for people.
     pub options: Vec<(DomainName, String)>,
 }
 
 impl Understanding {
-    /// The likeliest domain, when there is one.
+    /// The most likely domain, if any.
     #[must_use]
     pub fn domain(&self) -> Option<&DomainName> {
         self.domains.first().filter(|_| !self.out_of_scope).map(|(name, _)| name)
     }
 
-    /// As the decision that is kept (S0).
+    /// The same as a decision that can be stored.
     #[must_use]
     pub fn decision(&self, query: Question) -> DomainRoutingDecision {
         let first: Vec<DomainName> = self.domain().cloned().into_iter().collect();
@@ -151,8 +150,8 @@ impl Understanding {
     }
 }
 
-/// Routes questions to domains. Reading needs no lock: put it behind an `Arc` and build another
-/// when the domains change.
+/// Routes questions to domains. It is immutable: put it behind an `Arc` and build another one when
+/// the domains change.
 pub struct Router {
     encoder: Arc<Encoder>,
     lexicon: &'static Lexicon,
@@ -170,14 +169,14 @@ impl std::fmt::Debug for Router {
 }
 
 impl Router {
-    /// Over these domains. Each phrasing and example is embedded here once, which takes a few
+    /// A router over these domains. Each phrasing and example is embedded once, which takes a few
     /// milliseconds for each.
     #[must_use]
     pub fn new(encoder: Arc<Encoder>, topics: &[Topic]) -> Self {
         Self::with(encoder, topics, lexicon::everyday())
     }
 
-    /// The same without the lexicon of everyday English, to measure what that is worth.
+    /// The same without the lexicon, for measuring its effect.
     #[must_use]
     pub fn without_lexicon(encoder: Arc<Encoder>, topics: &[Topic]) -> Self {
         Self::with(encoder, topics, lexicon::none())
@@ -188,7 +187,7 @@ impl Router {
         for (at, topic) in topics.iter().enumerate() {
             let intents = topic.intents.iter().enumerate();
             labels.extend(intents.map(|(intent, label)| ((at, intent), topic, label.clone())));
-            // What is said of the domain itself stands beside its intents, as one that has no name.
+            // The description of the domain itself is added as an intent without a name.
             if topic.intents.is_empty() || !topic.description.trim().is_empty() {
                 let whole = Label {
                     name: topic.title.clone(),
@@ -217,14 +216,14 @@ impl Router {
         }
     }
 
-    /// With another threshold than the usual.
+    /// Sets another threshold.
     #[must_use]
     pub fn threshold(mut self, threshold: f32) -> Self {
         self.threshold = threshold;
         self
     }
 
-    /// What a question is about.
+    /// Routes a question.
     #[must_use]
     pub fn understand(&self, text: &str) -> Understanding {
         let mut whole = self.one(text);
@@ -237,15 +236,15 @@ impl Router {
         whole
     }
 
-    /// The signals of every intent for a question, in the order of domains and intents: what the
-    /// weights are learned from.
+    /// The signals of every intent for a question, in the order of domains and intents, for fitting
+    /// the weights.
     #[must_use]
     pub fn signals(&self, text: &str) -> Vec<Signals> {
         let asked = EncodedRequest::read(text, &self.encoder, self.lexicon);
         self.known.iter().map(|known| known.signals(&asked, &self.rarity)).collect()
     }
 
-    /// The weights in force.
+    /// The current weights.
     #[must_use]
     pub fn weights(&self) -> Weights {
         self.weights
@@ -264,7 +263,7 @@ impl Router {
                 *sum += share;
             }
         }
-        // The sorts keep the order of the domains among equals.
+        // Stable sorts keep the order of the domains among equals.
         domains.sort_by(|a, b| b.1.total_cmp(&a.1));
         let best = domains.first().map_or(usize::MAX, |(at, _)| *at);
         let mut intents: Vec<(usize, f32)> = shares.iter().copied().enumerate().collect();
@@ -348,8 +347,8 @@ impl Router {
         reasons
     }
 
-    /// A question about several things at once goes to the domain of each, when every part is clear
-    /// by itself.
+    /// A question about several topics is routed to the domain of each, if every part is clear by
+    /// itself.
     fn join(&self, whole: &mut Understanding, parts: &[Understanding]) {
         let clear = |part: &&Understanding| part.confidence.get() >= f64::from(self.threshold);
         let mut domains: Vec<DomainName> = Vec::new();
@@ -415,7 +414,7 @@ fn listed(titles: &[&str]) -> String {
     }
 }
 
-/// The parts of a question that could each be asked alone: at least two telling words, or three
+/// The parts of a question that could each be asked alone: at least two content words, or three
 /// words, in each.
 fn parts(text: &str) -> Vec<&str> {
     let cut = [" and then ", " and also ", " and ", "; ", ", then ", ", also "];

@@ -1,4 +1,4 @@
-//! A small configuration with three domains, and what questions are understood to be about.
+//! A small configuration with three domains, and the routing of questions.
 
 use super::*;
 

@@ -1,47 +1,47 @@
-//! What speaks for an intent, and how it becomes a score, a share and a confidence.
+//! The signals for an intent, and how they become a score, a share and a confidence.
 //!
 //! The weights are those of a conditional logit over all intents; [`scope`] is a logistic curve
-//! over the best of them. They were learned on one half of a public set of requests and measured on
-//! the other, by `examples/eval_language.rs --fit`. In that half, one request in five was taken to
-//! be outside of every domain.
+//! over the best of them. They were fitted on one half of a public data set and measured on the
+//! other, by `examples/eval_language.rs --fit`. In that half, one request in five was assumed to be
+//! out of scope.
 
-/// How many signals there are.
+/// Number of signals.
 pub const SIGNALS: usize = 7;
 
-/// What speaks for one intent, each about 0 to 1.
+/// The signals for one intent, each about 0 to 1.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Signals {
-    /// How near the request is to the name in one of its phrasings, or to the description.
+    /// Similarity of the request to a phrasing of the name, or to the description.
     pub meaning: f32,
-    /// How near it is to the name together with its domain's.
+    /// Similarity to the name together with its domain's.
     pub context: f32,
-    /// What share of the name the request says, in these or in other words.
+    /// The share of the name that the request contains, including synonyms.
     pub name: f32,
-    /// What share of the request the name and its other words say.
+    /// The share of the request that the name and its synonyms cover.
     pub cover: f32,
-    /// How near it is to the middle of the examples and the name.
+    /// Similarity to the centroid of the examples and the name.
     pub centre: f32,
-    /// How near it is to the nearest example.
+    /// Similarity to the nearest example.
     pub nearest: f32,
-    /// What share of the request's words and pairs of words the examples hold, by their rarity.
+    /// The share of the request's words and bigrams that the examples contain, weighted by rarity.
     pub wording: f32,
 }
 
-/// Weights and the curve of the scope, for one way of knowing intents.
+/// Weights and the scope curve, for intents with or without examples.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Weights {
     /// In the order of [`Signals::all`].
     pub signals: [f32; SIGNALS],
-    /// How steep the curve of the scope is.
+    /// The steepness of the scope curve.
     pub steep: f32,
-    /// The score at which a request is as likely inside as outside.
+    /// The score at which in scope and out of scope are equally likely.
     pub even: f32,
 }
 
-/// For intents that are known by name and description alone.
+/// For intents with only a name and a description.
 pub const BY_NAME: Weights =
     Weights { signals: [11.0, 7.2, 1.8, 2.8, 0.0, 0.0, 0.0], steep: 0.66, even: 8.2 };
-/// For intents that come with examples.
+/// For intents with examples.
 pub const BY_EXAMPLE: Weights =
     Weights { signals: [2.8, 1.7, 0.9, 1.9, 7.7, 4.4, 8.9], steep: 0.89, even: 9.1 };
 
@@ -52,18 +52,18 @@ impl Signals {
         [self.meaning, self.context, self.name, self.cover, self.centre, self.nearest, self.wording]
     }
 
-    /// All signals in one number.
+    /// The weighted sum of all signals.
     #[must_use]
     pub fn score(&self, weights: &Weights) -> f32 {
         self.all().iter().zip(weights.signals).map(|(signal, weight)| signal * weight).sum()
     }
 }
 
-/// How many of the best scores say whether a request is inside. All of them would make a long list
-/// of intents look like a match.
+/// How many of the best scores decide the scope. Using all of them would make a long list of
+/// intents look like a match.
 const BEST: usize = 5;
 
-/// The logarithm of the sum of the exponentials of the best scores.
+/// The log-sum-exp of the best scores.
 #[must_use]
 pub fn peak(scores: &[f32]) -> f32 {
     let mut best: Vec<f32> = scores.to_vec();
@@ -73,13 +73,13 @@ pub fn peak(scores: &[f32]) -> f32 {
     first + best.iter().map(|score| (score - first).exp()).sum::<f32>().ln()
 }
 
-/// How likely a request with these scores is inside of some domain.
+/// The probability that a request with these scores is in scope.
 #[must_use]
 pub fn scope(scores: &[f32], weights: &Weights) -> f32 {
     1.0 / (1.0 + (-weights.steep * (peak(scores) - weights.even)).exp())
 }
 
-/// The share of each score.
+/// The softmax of the scores.
 pub(super) fn shares(scores: &[f32]) -> Vec<f32> {
     let most = scores.iter().copied().fold(f32::MIN, f32::max);
     let raised: Vec<f32> = scores.iter().map(|score| (score - most).exp()).collect();

@@ -1,7 +1,7 @@
 //! Whether a message is a plain yes or a plain no, and nothing else.
 //!
-//! Invariant: a message that says anything beside agreeing is neither. What a yes lets happen is
-//! too much to be read into a sentence.
+//! Invariant: a message with any other content is neither. A yes can release an action, so it must
+//! not be inferred from a sentence.
 
 use crate::words::words;
 
@@ -48,13 +48,13 @@ const NO: &[&str] = &[
     "not",
     "nevermind",
 ];
-/// Words that say nothing by themselves beside a yes or a no.
+/// Filler words beside a yes or a no.
 const BESIDE: &[&str] = &[
     "please", "do", "it", "that", "them", "go", "ahead", "thanks", "thank", "you", "that's", "fine", "mind",
     "sounds", "good", "all", "of", "just", "the", "both", "now", "i", "am", "i'm", "is", "so", "this",
     "these", "those", "as", "alone", "for", "want", "to", "course", "yet", "actually", "well", "oh",
 ];
-/// Agreement without a yes.
+/// Phrases of agreement without "yes".
 const PHRASES: &[&str] =
     &["go ahead", "do it", "do that", "please do", "sounds good", "that's fine", "of course", "all of them"];
 

@@ -1,11 +1,11 @@
-//! The things that a request names: days, times, numbers, ids, titles, addresses, names, and the
-//! values that a schema allows.
+//! Entity extraction: dates, times, numbers, ids, titles, addresses, names, and the values that a
+//! schema allows.
 //!
 //! Invariants
-//! - Every entity is a piece of the request, with its place in bytes; nothing is made up. They do
-//!   not overlap and come in order. What is more definite wins: quotes, addresses, days, times,
+//! - Every entity is a span of the request, with its byte positions; nothing is invented. Entities
+//!   do not overlap and are in order. More specific kinds win: quotes, addresses, dates, times,
 //!   ids, allowed values, numbers, then names.
-//! - No clock is read: "tomorrow" becomes a day only when the caller says which day it is today.
+//! - No clock is read: "tomorrow" is resolved only if the caller passes the current date.
 
 use super::sure;
 use crate::pattern::pattern;
@@ -15,7 +15,7 @@ use regex::{Captures, Regex};
 use std::sync::LazyLock;
 use steward_domain::Confidence;
 
-/// What an entity is.
+/// The kind of an entity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum EntityKind {
     /// A calendar day.
@@ -26,25 +26,25 @@ pub enum EntityKind {
     Duration,
     /// A number.
     Number,
-    /// A number in per cent.
+    /// A percentage.
     Percent,
     /// An amount of money.
     Money,
-    /// What an application calls a thing: `TASK-12`, `#45`, a UUID.
+    /// An id of an application: `TASK-12`, `#45`, a UUID.
     Id,
     /// Words between quotes, or after "called", "named", "titled".
     Title,
-    /// An address of mail.
+    /// An email address.
     Email,
-    /// An address of the web.
+    /// A URL.
     Link,
-    /// Words with capitals.
+    /// Capitalised words.
     Name,
     /// A value that a schema allows.
     Choice,
 }
 
-/// What an entity means, ready to be used.
+/// The value of an entity.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
     /// As text.
@@ -55,28 +55,28 @@ pub enum Value {
     Day(NaiveDate),
 }
 
-/// A thing that a request names.
+/// An entity of a request.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Entity {
-    /// What it is.
+    /// The kind.
     pub kind: EntityKind,
-    /// As it was said, without quotes.
+    /// The text, without quotes.
     pub text: String,
-    /// What it means.
+    /// The value.
     pub value: Value,
-    /// The field of the schema that it is a value of.
+    /// The field of the schema that allows it.
     pub field: Option<String>,
     /// Where it begins, in bytes.
     pub start: usize,
     /// Where it ends.
     pub end: usize,
-    /// How sure.
+    /// The confidence.
     pub confidence: Confidence,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 
-/// A field of a tool's schema as plain data: its name and the values it allows, if it lists them.
+/// A field of a tool's schema: its name and the allowed values, if listed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Field {
     /// Such as `status`.
@@ -85,14 +85,14 @@ pub struct Field {
     pub choices: Vec<String>,
 }
 
-/// The longest request that is read to its end, in bytes.
+/// Maximum length of a request, in bytes; the rest is ignored.
 const LONGEST: usize = 20_000;
 const MONTHS: &str = "jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?";
 const WEEKDAYS: &str =
     "mon(?:day)?|tues?(?:day)?|wed(?:nesday)?|thurs?(?:day)?|fri(?:day)?|sat(?:urday)?|sun(?:day)?";
 
-/// In order of precedence: kind, how sure, why, pattern. A group `in` is the text where the span
-/// has more than that.
+/// In order of precedence: kind, confidence, reason, pattern. A group `in` is the text if it is
+/// shorter than the span.
 static PATTERNS: LazyLock<Vec<(EntityKind, f32, &str, Regex)>> = LazyLock::new(|| {
     use EntityKind::{Date, Duration, Email, Id, Link, Money, Number, Percent, Time, Title};
     let rows: [(EntityKind, f32, &str, String); 19] = [
@@ -119,20 +119,20 @@ static PATTERNS: LazyLock<Vec<(EntityKind, f32, &str, Regex)>> = LazyLock::new(|
     rows.into_iter().map(|(kind, sure, why, row)| (kind, sure, why, pattern(&row))).collect()
 });
 
-/// Words after "called", up to what ends a name.
+/// Words after "called", up to the end of the name.
 static CALLED: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r#"(?i)\b(?:called|named|titled|entitled|labell?ed|with (?:the )?(?:title|name|subject))[:\s]+(?P<in>[^\s,.;:?!"“'][^,.;:?!"“\n]*)"#,
     )
 });
-/// Words that end a name that began after "called".
+/// Words that end a name after "called".
 const ENDS: &[&str] = &[
     "and", "as", "assigned", "at", "because", "before", "but", "by", "due", "for", "from", "in", "into",
     "on", "please", "so", "that", "then", "to", "under", "until", "which", "who", "with",
 ];
 
-/// The entities of a request. `fields` are what the schemas at hand allow; `today` is needed to
-/// make days of words.
+/// The entities of a request. `fields` are the fields of the available schemas; `today` is needed
+/// to resolve relative dates.
 #[must_use]
 pub fn extract(text: &str, fields: &[Field], today: Option<NaiveDate>) -> Vec<Entity> {
     let text = cut(text);
@@ -211,12 +211,12 @@ fn matches(
     }
 }
 
-/// What the words of a day come to.
+/// The result of parsing a date expression.
 enum Read {
     Day(NaiveDate),
-    /// It is a day, but which one depends on what day it is.
+    /// A date relative to an unknown current date.
     Words,
-    /// It looks like a day and is none: 2026-02-30.
+    /// It looks like a date but is invalid: 2026-02-30.
     Impossible,
 }
 
@@ -271,7 +271,7 @@ fn relative(group: &dyn Fn(&str) -> Option<String>, today: NaiveDate) -> Option<
     let ahead = u64::from((7 + weekday.num_days_from_monday() - today.weekday().num_days_from_monday()) % 7);
     match turn.as_str() {
         "last" => shift(7 - ahead, "day", true),
-        // "Next Friday" is the one of next week; "Friday", "this Friday" is the one that comes.
+        // "Next Friday" is in next week; "Friday" and "this Friday" are the coming one.
         "next" => {
             let to_monday = 7 - u64::from(today.weekday().num_days_from_monday());
             shift(to_monday + u64::from(weekday.num_days_from_monday()), "day", false)
@@ -334,7 +334,7 @@ fn called(text: &str, found: &mut Vec<Entity>) {
     for captures in pattern.captures_iter(text) {
         let Some(rest) = captures.name("in") else { continue };
         let stop = words(rest.as_str()).into_iter().skip(1).find(|word| ENDS.contains(&word.lower.as_str()));
-        // What another entity begins with is not part of the name either.
+        // A name also ends where another entity starts.
         let next = found.iter().filter(|entity| entity.start > rest.start()).map(|entity| entity.start).min();
         let length = stop
             .map_or(rest.len(), |word| word.start)
@@ -359,7 +359,7 @@ fn called(text: &str, found: &mut Vec<Entity>) {
     }
 }
 
-/// Values that the schemas allow: said word for word, or in another form of the same words.
+/// Values that the schemas allow: literally, or in another form of the same words.
 fn choices(text: &str, fields: &[Field], found: &mut Vec<Entity>) {
     let said = words(text);
     let mut readings: Vec<(usize, usize, usize, Entity)> = Vec::new();
@@ -400,7 +400,7 @@ fn choices(text: &str, fields: &[Field], found: &mut Vec<Entity>) {
             }
         }
     }
-    // The longest first, then the field that is itself named, then the order of the schema.
+    // The longest first, then a field that is itself mentioned, then the order of the schema.
     readings.sort_by_key(|(length, near, order, _)| {
         (std::cmp::Reverse(*length), std::cmp::Reverse(*near), *order)
     });
@@ -411,7 +411,7 @@ fn choices(text: &str, fields: &[Field], found: &mut Vec<Entity>) {
     }
 }
 
-/// Runs of words with capitals, without the one that only opens a sentence.
+/// Runs of capitalised words, without one that only starts a sentence.
 fn names(text: &str, found: &mut Vec<Entity>) {
     let said = words(text);
     let opens = |at: usize| {
@@ -432,7 +432,7 @@ fn names(text: &str, found: &mut Vec<Entity>) {
         while proper(at) && next_to(last) {
             last += 1;
         }
-        // A capital that only opens the sentence tells nothing.
+        // A capital at the start of a sentence is not significant.
         let first = if opens(at) { at + 1 } else { at };
         if proper(at)
             && first <= last

@@ -1,4 +1,4 @@
-//! Requests and the entities that stand in them.
+//! Requests and their entities.
 
 use super::*;
 use EntityKind::*;

@@ -1,10 +1,9 @@
-//! What an error means to a person: one plain sentence, what to do next, and who can do it.
+//! Translates an error for users: one plain sentence, what to do next, and who can fix it.
 //!
 //! Invariants
-//! - Nothing of the raw text is shown but names of fields and values that are short and plain; the
-//!   raw error stays in the trace. A tool's message may hold secrets, stack traces, or words meant
-//!   to mislead.
-//! - An error that is not understood is said to be one of the system, never one of the person.
+//! - Of the raw text only short and plain field names and values are shown; the raw error stays in
+//!   the trace. A tool's message may contain secrets, stack traces, or misleading text.
+//! - An error that is not recognised is attributed to the system, never to the user.
 
 use super::sure;
 use crate::pattern::pattern;
@@ -13,68 +12,68 @@ use regex::Regex;
 use std::sync::LazyLock;
 use steward_domain::Confidence;
 
-/// Who can do something about it.
+/// Who can fix an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Remedy {
-    /// The person can, by saying something else or more.
+    /// The user, by changing or completing the request.
     UserFixable,
-    /// Time can: the same again may work.
+    /// A later retry may succeed.
     Retryable,
-    /// Only who runs the system can.
+    /// Only the operator of the system.
     SystemLevel,
 }
 
-/// What went wrong.
+/// The kind of an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ErrorKind {
     /// A value is missing.
     Missing,
-    /// A value does not fit.
+    /// A value is invalid.
     Invalid,
-    /// The thing is not there.
+    /// The entity does not exist.
     NotFound,
-    /// The thing is there already, or was changed meanwhile.
+    /// The entity already exists, or was changed meanwhile.
     Conflict,
-    /// It is not allowed.
+    /// Permission denied.
     NotAllowed,
-    /// Who is asking is not known.
+    /// Not authenticated.
     NotSignedIn,
-    /// It took too long.
+    /// Timeout.
     TimedOut,
-    /// Too much was asked in a short time.
+    /// Rate limit exceeded.
     TooMany,
     /// The service cannot be reached.
     Unreachable,
-    /// There is no room or memory left.
+    /// No disk space or memory left.
     Full,
-    /// What came back makes no sense.
+    /// The response is invalid.
     Garbled,
-    /// The service says that it has no answer to this.
+    /// The service reports that it has no answer.
     NoAnswer,
-    /// The thing is in a state that does not allow it.
+    /// The entity is in a state that does not allow it.
     WrongState,
     /// Something else.
     Broken,
 }
 
-/// An error in plain words.
+/// An error translated for users.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HumanError {
-    /// What went wrong.
+    /// The kind.
     pub trouble: ErrorKind,
-    /// Who can do something about it.
+    /// Who can fix it.
     pub remedy: Remedy,
     /// What happened, in one sentence.
     pub message: String,
     /// What to do next, in one sentence.
     pub next: String,
-    /// How sure it is that this is what happened.
+    /// The confidence of the classification.
     pub confidence: Confidence,
-    /// Why it was read so.
+    /// The reasons for the classification.
     pub reasons: Vec<String>,
 }
 
-/// In order: the first that matches is taken. A group `field` is the name of a value.
+/// In order: the first match wins. A group `field` is the name of a field.
 static PATTERNS: LazyLock<Vec<(ErrorKind, f32, Regex)>> = LazyLock::new(|| {
     use ErrorKind::{
         Broken, Conflict, Full, Garbled, Invalid, Missing, NoAnswer, NotAllowed, NotFound, NotSignedIn,
@@ -106,7 +105,7 @@ static PATTERNS: LazyLock<Vec<(ErrorKind, f32, Regex)>> = LazyLock::new(|| {
     rows.into_iter().map(build).collect()
 });
 
-/// What a raw error means. `doing` says what was tried, as "create the task"; without it the
+/// Translates a raw error. `doing` is what was attempted, as "create the task"; without it the
 /// sentence is about "this".
 #[must_use]
 pub fn humanise(raw: &str, doing: Option<&str>) -> HumanError {
@@ -130,7 +129,7 @@ pub fn humanise(raw: &str, doing: Option<&str>) -> HumanError {
     written(trouble, field.as_deref(), doing, share, vec![format!("the error says \"{}\"", said.trim())])
 }
 
-/// Words that stand where a field's name would and are none.
+/// Words in the place of a field's name that are not one.
 fn plain(field: &str) -> bool {
     let common = [
         "a",

@@ -1,4 +1,4 @@
-//! Raw errors and what they mean to a person.
+//! Raw errors and their translations.
 
 use super::*;
 use ErrorKind::*;

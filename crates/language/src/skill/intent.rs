@@ -1,9 +1,9 @@
-//! What kind of wish a request is: S4's seven kinds, S1's four, or any set of them.
+//! Intent classification: create, read, update, delete, list, search, analyze; summarize, fetch,
+//! explain; or any subset.
 //!
-//! It goes by cues: the verb that opens the wish counts most, words and turns of phrase elsewhere
-//! count less, and whether one thing or several are asked for tells looking at one from listing. A
-//! cue under a "not" counts for nothing. It does not look at which tools there are; that is
-//! selection.
+//! It uses cues: the opening verb counts most, words and phrases elsewhere count less, and singular
+//! or plural distinguishes reading one entity from listing several. A negated cue is ignored. It
+//! does not consider the available tools; selection does.
 
 use super::sure;
 use crate::words::{Word, words};
@@ -13,35 +13,35 @@ use steward_domain::{Confidence, IntentKind};
 
 use IntentKind::{Analyze, Create, Delete, Explain, Fetch, List, Read, Search, Summarize, Update};
 
-/// S4's kinds.
+/// The intents of application requests.
 pub const SEVEN: &[IntentKind] = &[Create, Read, Update, Delete, List, Search, Analyze];
-/// S1's kinds.
+/// The intents of requests about content.
 pub const FOUR: &[IntentKind] = &[Summarize, Analyze, Fetch, Explain];
 /// Every kind.
 pub const ALL: &[IntentKind] =
     &[Create, Read, Update, Delete, List, Search, Analyze, Summarize, Fetch, Explain];
 
-/// What kind of wish it is.
+/// The result of the classification.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Intent {
-    /// The likeliest kind; none when nothing in the request speaks for any.
+    /// The most likely kind; none if there is no cue.
     pub kind: Option<IntentKind>,
-    /// How sure.
+    /// The confidence.
     pub confidence: Confidence,
-    /// The other kinds that something speaks for, the likeliest first.
+    /// Other possible kinds, most likely first.
     pub alternatives: Vec<(IntentKind, Confidence)>,
-    /// Why, the strongest first.
+    /// The reasons, strongest first.
     pub reasons: Vec<String>,
 }
 
-/// How much a cue counts at the head of the wish, and elsewhere.
+/// The weight of a cue at the start of the request, and elsewhere.
 const HEAD: f32 = 4.0;
 const INSIDE: f32 = 1.2;
 const PHRASE: f32 = 3.0;
-/// What speaks for none of the kinds, on the same scale.
+/// The weight of "none of the kinds", on the same scale.
 const NONE: f32 = 1.0;
 
-/// Words that open a wish of a kind. A word may stand at several; the rest of the request decides.
+/// Opening verbs of each kind. A verb may belong to several; the rest of the request decides.
 const VERBS: &[(IntentKind, &[&str])] = &[
     (
         Create,
@@ -158,7 +158,7 @@ const VERBS: &[(IntentKind, &[&str])] = &[
     (Explain, &["clarify", "define", "describe", "elaborate", "explain", "interpret", "teach"]),
 ];
 
-/// Turns of phrase, as plain words with one space between.
+/// Phrases, as plain words separated by one space.
 const PHRASES: &[(IntentKind, &[&str])] = &[
     (Create, &["set up", "sign up", "put together", "i need a new", "jot down", "note down"]),
     (
@@ -308,7 +308,7 @@ const PHRASES: &[(IntentKind, &[&str])] = &[
     ),
 ];
 
-/// Words before the wish itself.
+/// Words before the actual request.
 const FILLERS: &[&str] = &[
     "a", "actually", "again", "alright", "also", "am", "an", "and", "are", "at", "be", "can", "could", "do",
     "for", "going", "gonna", "hello", "help", "hey", "hi", "i", "i'd", "i'll", "i'm", "if", "is", "it",
@@ -317,8 +317,8 @@ const FILLERS: &[&str] = &[
     "will", "wish", "would", "you",
 ];
 
-/// The kind of wish among `kinds`. A kind that is not asked for lends what speaks for it to its
-/// nearest: fetching is reading, and the other way round.
+/// Classifies among `kinds`. The score of an excluded kind goes to the nearest included one: fetch
+/// to read, and vice versa.
 #[must_use]
 pub fn classify(text: &str, kinds: &[IntentKind]) -> Intent {
     let said = words(text);
@@ -360,7 +360,7 @@ static STEMS: LazyLock<HashMap<String, Vec<(IntentKind, &str)>>> = LazyLock::new
     stems
 });
 
-/// A word after "the" or "my" names a thing and asks for nothing: "the order", "my plan".
+/// A word after "the" or "my" is a noun and not a verb: "the order", "my plan".
 fn opens(said: &[Word], at: usize) -> bool {
     let before = at.checked_sub(1).and_then(|at| said.get(at)).map_or("", |word| word.lower.as_str());
     !["a", "an", "the", "my", "our", "your", "this", "that", "their", "his", "her", "of", "in", "on"]
@@ -381,7 +381,7 @@ fn phrases(said: &[Word], add: &mut impl FnMut(IntentKind, f32, String)) {
         .find(|word| !FILLERS.contains(&word.lower.as_str()))
         .map_or("", |word| word.lower.as_str());
     for (kind, phrases) in PHRASES {
-        // One turn of phrase for a kind is enough; the longest is the most telling.
+        // One phrase per kind is enough; the longest is the most specific.
         let found = phrases
             .iter()
             .filter(|phrase| plain.contains(&format!(" {phrase} ")))
@@ -393,7 +393,7 @@ fn phrases(said: &[Word], add: &mut impl FnMut(IntentKind, f32, String)) {
     }
 }
 
-/// Several things are listed, one is read.
+/// Plural means list, singular means read.
 fn number(said: &[Word], add: &mut impl FnMut(IntentKind, f32, String)) {
     let asks = |word: &Word| {
         ["show", "see", "view", "display", "get", "give", "what", "which", "check"]
@@ -418,7 +418,7 @@ fn several(word: &str) -> bool {
         || ["people", "children", "everything", "everyone"].contains(&word)
 }
 
-/// Where the points of a kind go that is not asked for.
+/// The kind that gets the score of an excluded one.
 fn lend(kind: IntentKind, kinds: &[IntentKind]) -> Option<IntentKind> {
     let nearest: &[IntentKind] = match kind {
         Read | List | Search => &[Fetch, Read, List],
@@ -441,7 +441,7 @@ fn settle(points: Vec<(IntentKind, f32, Vec<String>)>, kinds: &[IntentKind]) -> 
             None => sums.push((kind, weight, reasons)),
         }
     }
-    // The kinds come in one order, and this sort keeps it among equals.
+    // Stable sort: equal kinds keep their order.
     sums.sort_by(|a, b| b.1.total_cmp(&a.1));
     let total = NONE.exp() + sums.iter().map(|(_, sum, _)| sum.exp()).sum::<f32>();
     let share = |sum: f32| sure(sum.exp() / total);

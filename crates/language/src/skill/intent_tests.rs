@@ -1,4 +1,4 @@
-//! Requests and the kind of wish they are.
+//! Requests and their intents.
 
 use super::*;
 

@@ -1,15 +1,14 @@
-//! The skills: pure functions from what was said, and what is known, to a typed finding with its
-//! confidence and its reasons.
+//! The skills: pure functions from a text and its context to a typed result with confidence and
+//! reasons.
 //!
 //! Invariants
-//! - No clock, no network, no encoder, no memory: the same input gives the same finding on any
-//!   machine. "Tomorrow" needs the day that the caller hands in.
-//! - Nothing is guessed. Where two readings are close, the finding is the question with its
+//! - No clock, no network, no encoder, no state: the same input gives the same result on any
+//!   machine. The caller passes the current date.
+//! - Nothing is guessed. If two readings are close, the result is a clarifying question with
 //!   options.
-//! - Reasons are whole sentences of whole words, fit to be shown to the person who asked.
+//! - Reasons are complete sentences that can be shown to the user.
 //!
-//! Summaries are not here: `text.summarize` among the built-in tools chooses sentences, and one
-//! such chooser is enough.
+//! Summaries are not here: the built-in tool `text.summarize` selects sentences.
 
 mod agree;
 mod extract;
@@ -27,10 +26,10 @@ pub use suggest::{Answered, Suggestion, suggest};
 
 use steward_domain::Confidence;
 
-/// A share of certainty as the domain's type; what lies outside of 0 to 1 is drawn in.
+/// Converts a share to a [`Confidence`], clamped to 0 to 1.
 #[must_use]
 pub fn sure(share: f32) -> Confidence {
     let share = if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.0 };
-    // Rounded as the wider number, so that 0.97 is written as 0.97.
+    // Rounded as f64, so that 0.97 is written as 0.97.
     Confidence::new((f64::from(share) * 1000.0).round() / 1000.0).unwrap_or_default()
 }

@@ -1,14 +1,13 @@
-//! What "it", "them", "the first one", "that task" stand for, among the entities of the
-//! conversation.
+//! Reference resolution: what "it", "them", "the first one", "that task" refer to, among the
+//! entities of the conversation.
 //!
 //! Invariants
-//! - When two entities are close, the finding is both of them as options, with a question. It never
-//!   takes one at random.
-//! - Only entities that were handed in are found; nothing is looked up.
+//! - If two entities are close, the result has both as options, with a question. It never picks one
+//!   at random.
+//! - Only the given entities are considered; nothing is looked up.
 //!
-//! What speaks for an entity: how recently it was mentioned, how often, whether its type is the one
-//! that is named or the one that the verb is done to, and whether the request shares words with its
-//! name.
+//! The evidence for an entity: how recently and how often it was mentioned, whether its type is
+//! named or is the usual object of the verb, and whether the request shares words with its name.
 
 mod mention;
 mod weigh;
@@ -18,23 +17,21 @@ use mention::{Mention, Shape, mentions};
 use serde_json::json;
 use steward_domain::{Confidence, ConversationEntity, DomainName};
 
-/// An entity of the conversation. The order of a list of them is the order in which they were
-/// shown.
+/// An entity of the conversation. A list of them is in the order in which they were shown.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Recent {
     /// `task`, `customer`, `note`, …
     pub entity_type: String,
-    /// The application's own id.
+    /// The application's id of the entity.
     pub id: String,
-    /// Its title, when it has one.
+    /// Its title, if it has one.
     pub name: Option<String>,
-    /// How often it was mentioned.
+    /// Number of mentions.
     pub mentions: u32,
-    /// When it was last mentioned: a number that grows, such as that of the message. What was shown
-    /// together has the same.
+    /// When it was last mentioned: an increasing number, such as that of the message. Entities that
+    /// were shown together have the same.
     pub last: u64,
-    /// Its place, from 1, in the list that was shown last. It keeps it however often it is spoken
-    /// of afterwards.
+    /// Its position, from 1, in the list that was shown last. Later mentions do not change it.
     pub place: Option<usize>,
     /// The domain that it belongs to.
     pub domain: Option<DomainName>,
@@ -54,50 +51,50 @@ impl From<&ConversationEntity> for Recent {
     }
 }
 
-/// What a reference stands for; the numbers are places in the list that was handed in.
+/// What a reference refers to; the numbers are indexes of the given list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Resolution {
     /// This one.
     One(usize),
     /// All of these.
     Several(Vec<usize>),
-    /// One of these, the likeliest first: ask.
+    /// Ambiguous: ask which of these is meant, most likely first.
     Unclear {
-        /// To choose from.
+        /// The options.
         options: Vec<usize>,
-        /// What to ask.
+        /// The clarifying question.
         question: String,
     },
-    /// Nothing that was mentioned fits: ask what is meant.
+    /// No entity matches: ask what is meant.
     Nothing {
-        /// What to ask.
+        /// The clarifying question.
         question: String,
     },
 }
 
-/// A reference and what it stands for.
+/// A reference and its resolution.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reference {
-    /// As it was said.
+    /// The text.
     pub said: String,
     /// Where it begins, in bytes.
     pub start: usize,
     /// Where it ends.
     pub end: usize,
-    /// What it stands for.
+    /// The resolution.
     pub found: Resolution,
-    /// How sure.
+    /// The confidence.
     pub confidence: Confidence,
-    /// Why.
+    /// The reasons.
     pub reasons: Vec<String>,
 }
 
-/// How sure the first of several must be before it is taken.
+/// Minimum confidence to choose one of several.
 const CLEAR: f32 = 0.6;
-/// The most options that are offered.
+/// Maximum number of options.
 const OPTIONS: usize = 5;
 
-/// The same as a document: what was said, what it stands for, or what must be asked.
+/// The same as JSON: the text, and its resolution or the clarifying question.
 #[must_use]
 pub fn resolved(text: &str, recent: &[Recent]) -> serde_json::Value {
     let named = |at: &usize| {
@@ -213,7 +210,7 @@ fn one(text: &str, mention: &Mention, fitting: &[usize], recent: &[Recent]) -> S
     (found, *share, reasons)
 }
 
-/// The entities that were shown together last: of those that fit, more than one, with the latest
+/// The entities that were last shown together: more than one of the matching ones, with the latest
 /// mention.
 fn group(recent: &[Recent], fitting: &[usize]) -> Vec<usize> {
     let place = |at: &usize| recent.get(*at).and_then(|entity| entity.place);
@@ -230,8 +227,8 @@ fn group(recent: &[Recent], fitting: &[usize]) -> Vec<usize> {
         _ => None,
     });
     match shown {
-        // One that was spoken of since then still belongs to its list when nothing else was shown
-        // in between.
+        // An entity that was mentioned since then still belongs to its list if nothing else was
+        // shown in between.
         Some(time) => {
             let since: Vec<&usize> = fitting.iter().filter(|at| last(at) > time).collect();
             fitting
@@ -260,7 +257,7 @@ fn nth(shown: &[usize], place: i32, recent: &[Recent]) -> Settled {
     }
 }
 
-/// The one of a pair that is not the one at hand.
+/// The one of a pair that is not the current one.
 fn other(fitting: &[usize], recent: &[Recent], before: &[Reference]) -> Settled {
     let said = before.iter().rev().find_map(|reference| match reference.found {
         Resolution::One(at) => Some(at),
@@ -307,7 +304,7 @@ fn nothing(what: &str) -> Settled {
     (Resolution::Nothing { question }, 0.9, vec!["nothing that was mentioned fits".into()])
 }
 
-/// How an entity is called when people are asked.
+/// The label of an entity in a clarifying question.
 fn label(recent: &[Recent], at: usize) -> String {
     let Some(entity) = recent.get(at) else { return "this".into() };
     match &entity.name {

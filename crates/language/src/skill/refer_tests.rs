@@ -1,4 +1,4 @@
-//! Requests over a few recent entities, and what their references stand for.
+//! Requests over a few recent entities, and the resolution of their references.
 
 use super::*;
 
@@ -144,7 +144,7 @@ fn a_list_keeps_its_places_however_often_its_things_are_spoken_of() {
     for (recent, place) in shown.iter_mut().zip(1..) {
         recent.place = Some(place);
     }
-    // The first two were acted on since, one after the other.
+    // The first two were acted on since then, one after the other.
     shown[0].last = 5;
     shown[1].last = 9;
     let found = resolve("delete the third one", &shown);

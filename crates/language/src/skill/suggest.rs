@@ -1,40 +1,39 @@
-//! What could be asked next: up to three suggestions, from the domains that stand near the one that
-//! answered.
+//! Follow-up suggestions: up to three, from domains related to the one that answered.
 //!
-//! Invariant: a suggestion is something that an enabled domain says it can answer and that was not
-//! just asked. When nothing fits there is none; suggestions are never invented.
+//! Invariant: a suggestion is a capability of an enabled domain that was not just requested. If
+//! nothing fits, there is none; suggestions are never invented.
 
 use super::sure;
 use crate::words::telling;
 use steward_domain::{Confidence, Domain, DomainName};
 
-/// The most suggestions that an answer carries.
+/// Maximum number of suggestions.
 const MOST: usize = 3;
 
-/// What was just answered.
+/// The question that was just answered.
 #[derive(Debug, Clone, Copy)]
 pub struct Answered<'a> {
-    /// The question as asked.
+    /// The question.
     pub question: &'a str,
     /// The domains that answered it.
     pub domains: &'a [DomainName],
 }
 
-/// Something that could be asked next.
+/// A suggestion.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Suggestion {
-    /// In words that can be said as they are.
+    /// The text, as the user could say it.
     pub text: String,
-    /// Where it would go.
+    /// The domain it would be routed to.
     pub domain: DomainName,
-    /// How likely it helps.
+    /// How likely it is useful.
     pub confidence: Confidence,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 
-/// Up to three suggestions, the likeliest first. One for each domain before a second for any.
-/// `answerable` says whether words would be understood and answered.
+/// Up to three suggestions, most likely first. Each domain gets one before any gets a second.
+/// `answerable` tells whether a text would be understood and answered.
 #[must_use]
 pub fn suggest(
     answered: Answered<'_>,
@@ -59,7 +58,7 @@ pub fn suggest(
         for capability in &domain.capabilities {
             let words = telling(capability);
             let shared = words.intersection(&said).count();
-            // All of its words were in the question: that was just answered.
+            // If all its words were in the question, it was just answered.
             if words.is_empty() || shared == words.len() {
                 continue;
             }
@@ -83,7 +82,7 @@ pub fn suggest(
     said.filter(|suggestion| answerable(&suggestion.text)).take(MOST).collect()
 }
 
-/// A capability as somebody would ask for it: a question, a wish, or a thing to be shown.
+/// A capability phrased as a user's request: a question, a command, or something to be shown.
 fn sayable(capability: &str) -> String {
     let plain = capability.trim().trim_end_matches(['.', '?', '!']);
     let first = plain.split_whitespace().next().unwrap_or_default().to_lowercase();

@@ -1,5 +1,5 @@
-//! Answers to a question that was asked back: a choice by name, number or place, a value, yes, no.
-//! What is none of these is a new request.
+//! Interprets the answer to a clarifying question: a choice by name, number or position, a value,
+//! yes, no. Anything else is a new request.
 
 use super::Reader;
 use super::catalogue::{Prepared, Role, ToolField};
@@ -33,21 +33,21 @@ static AGREES: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
-/// "The second one, please": a place and nothing else. With a verb it is a request of its own.
+/// "The second one, please": a position and nothing else. With a verb it is a new request.
 static ONLY_A_PLACE: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"^\W*(?:(?:i mean|i meant|take|choose|pick|use|it's|it is|that's|make it|yes|ok|please|just) )*(?:the |that |number |no )?(?:very )?(?:first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|last|latter|former|one|two|three|four|five|six|seven|eight|nine|\d{1,2}(?:st|nd|rd|th)?)(?: \w+)?(?: please| thanks)?\W*$",
     )
 });
 
-/// "Show me …", "how many …": what opens a request.
+/// "Show me …", "how many …": openings of a request.
 static REQUESTS: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"^\W*(?:please |can you |could you |now |instead |no,? |actually,? )*(?:show|list|display|give me|tell me|find|search|look up|get|read|open|what|which|who|where|when|why|how|is there|are there|do (?:i|we) have|delete|remove|create|add|update|rename|cancel|mark)\b",
     )
 });
 
-/// The old understanding, completed or turned down; nothing when this answers no question.
+/// The earlier understanding, completed or rejected; none if this does not answer the question.
 pub(super) fn answer(
     reader: &Reader,
     text: &Text,
@@ -100,7 +100,7 @@ pub(super) fn answer(
     }
 }
 
-/// The same question once more: what was said fits two of its options.
+/// The same question again: the answer matches two of its options.
 fn ask_again(pending: &Pending) -> Understood {
     let mut out = pending.understood.clone();
     out.kind = Kind::Act;
@@ -110,7 +110,7 @@ fn ask_again(pending: &Pending) -> Understood {
     out
 }
 
-/// Whether it is a few words that ask for nothing by themselves.
+/// Whether it is a few words that are not a request.
 fn short(reader: &Reader, text: &Text) -> bool {
     let strongest = clauses(text, &reader.catalogue)
         .iter()
@@ -124,7 +124,7 @@ fn short(reader: &Reader, text: &Text) -> bool {
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Chosen<'a> {
     One(&'a Choice),
-    /// Two options fit what was said. Neither is taken.
+    /// Two options match. Neither is chosen.
     Unclear,
     Nothing,
 }
@@ -143,8 +143,8 @@ impl<'a> Chosen<'a> {
     }
 }
 
-/// The option that is meant: by its label as it was shown, by its place, by its id, by words that
-/// only it has, or by yes when there is one. What fits two options chooses neither.
+/// The chosen option: by its label, its position, its id, by words that only it has, or by yes if
+/// there is only one. If two options match, none is chosen.
 fn chosen<'a>(text: &Text, options: &'a [Choice]) -> Chosen<'a> {
     let plain = text.plain.trim();
     if let [only] = options
@@ -168,8 +168,8 @@ fn chosen<'a>(text: &Text, options: &'a [Choice]) -> Chosen<'a> {
         other => said.as_slice() == [other.to_string()],
     };
     let by_id: Vec<&Choice> = options.iter().filter(id).collect();
-    // A bare number is a place in the list that was shown, or the id of one of it. Where these are
-    // two options, it is asked.
+    // A plain number is a position in the list that was shown, or an id in it. If these are two
+    // different options, ask again.
     let number = match said.as_slice() {
         [only] => only.parse::<usize>().ok().and_then(|number| number.checked_sub(1)),
         _ => None,
@@ -193,7 +193,7 @@ fn chosen<'a>(text: &Text, options: &'a [Choice]) -> Chosen<'a> {
             _ => {}
         }
     }
-    // Words that only one option has, in a message that is little else.
+    // Words that only one option has, in a message with little else.
     let telling: Vec<String> =
         words(&text.raw).into_iter().filter(|word| !word.stop).map(|word| root(&word.lower)).collect();
     let holds = |choice: &&Choice| {
@@ -282,7 +282,7 @@ fn act_on_record(reader: &Reader, step: &mut Step, choice: &Choice) {
         step.target_field.clone().or_else(|| tool.and_then(Prepared::target).map(|field| field.name.clone()));
 }
 
-/// "Anna Berg" to an open question: the words name the thing.
+/// "Anna Berg" as the answer to an open question: the words name the record.
 fn by_words(reader: &Reader, text: &Text, given: &TurnContext<'_>, pending: &Pending) -> Option<Understood> {
     if !short(reader, text) {
         return None;
@@ -324,7 +324,7 @@ fn with_field(
     let step = out.steps.get(at)?.clone();
     let tool = reader.catalogue.tool(step.tool()?)?;
     let Some(name) = pending.question.field.clone() else {
-        // Several could be set: what is said must name one or be of its sort.
+        // Several fields could be set: the text must name one or match its type.
         let clause = Clause { start: 0, end: text.plain.len(), ..Clause::default() };
         let filled = fill_alone(text, &reader.catalogue, tool, &clause, given.today);
         if filled.arguments.is_empty() {
@@ -363,7 +363,7 @@ fn with_field(
     Some(completed(reader, out))
 }
 
-/// What is said as a value of a field. A whole new request is none.
+/// The text as a value of a field. A complete new request is not a value.
 fn value_of(
     reader: &Reader,
     text: &Text,
@@ -403,10 +403,10 @@ fn value_of(
     }
 }
 
-/// Whether this is a request of its own and no value of the field: it opens with a verb and names a
-/// type of thing that tools act on, it asks, or it is worded as a request that this catalogue can
-/// carry out. A title may well open with a verb ("call the dentist"), so there only what asks to
-/// see something is a request.
+/// Whether this is a new request rather than a value of the field: it starts with a verb and names
+/// a type of record that tools act on, it is a question, or it is worded as a request that this
+/// catalogue can execute. A title may well start with a verb ("call the dentist"), so for titles
+/// only a request to see something counts.
 fn asks_anew(reader: &Reader, text: &Text, given: &TurnContext<'_>, field: &ToolField) -> bool {
     let read = clauses(text, &reader.catalogue);
     let typed = text.tokens.iter().any(|token| !reader.catalogue.types_of(&token.lower).is_empty());
@@ -419,8 +419,7 @@ fn asks_anew(reader: &Reader, text: &Text, given: &TurnContext<'_>, field: &Tool
     if text.tokens.len() < 3 || !(is(&REQUESTS, plain) || (asks && plain.ends_with('?'))) {
         return false;
     }
-    // A name, an id, a path or a place is no sentence; what is written into a title or a text may
-    // be one.
+    // A name, an id, a path or a place is not a sentence; a title or a text may be one.
     if !matches!(field.role, Role::Title | Role::Long | Role::Query) {
         return true;
     }
@@ -429,7 +428,7 @@ fn asks_anew(reader: &Reader, text: &Text, given: &TurnContext<'_>, field: &Tool
     read.kind == Kind::Act && read.question.is_none() && !read.steps.is_empty()
 }
 
-/// "Create it", "find it": the option whose verb is said.
+/// "Create it", "find it": the option with this verb.
 fn by_verb<'a>(reader: &Reader, text: &Text, options: &'a [Choice]) -> Option<&'a Choice> {
     if text.tokens.len() > 5 {
         return None;
@@ -453,7 +452,7 @@ fn by_verb<'a>(reader: &Reader, text: &Text, options: &'a [Choice]) -> Option<&'
     fitting.first().copied()
 }
 
-/// The tool that was chosen, filled from what was said at first.
+/// The chosen tool, with arguments from the original request.
 fn with_tool(
     reader: &Reader,
     given: &TurnContext<'_>,
@@ -464,6 +463,11 @@ fn with_tool(
     let mut out = pending.understood.clone();
     let said = pending.question.words.clone();
     let text = Text::read(&said);
+    if let Some(step) = super::literal::chosen(&text, tool) {
+        out.steps.truncate(pending.question.step);
+        out.steps.push(step);
+        return Some(completed(reader, out));
+    }
     let clause = Clause { start: 0, end: text.plain.len(), ..Clause::default() };
     let filled = fill_alone(&text, &reader.catalogue, tool, &clause, given.today);
     let entity_type = tool.entity.clone().unwrap_or_default();

@@ -1,5 +1,5 @@
-//! The tools as the reader knows them: what each does to which type of thing, and what its fields
-//! are for. All of it is read from names, descriptions and schemas, once.
+//! The tools as the reader knows them: the action, the type of record, and the role of each field.
+//! All of it is derived once from names, descriptions and schemas.
 
 use super::lexicon::{root, same_noun_roots, singular};
 use super::lexis::Lexis;
@@ -14,16 +14,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use steward_domain::DomainName;
 
-/// What a field is for.
+/// The role of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
-    /// The id of what is acted on.
+    /// The id of the record that is acted on.
     Id,
-    /// Its name, where the id is not known.
+    /// Its name, if the id is not known.
     Selector,
-    /// The name that a new thing gets, or the new name of one.
+    /// The name of a new record, or a new name.
     Title,
-    /// Words to look for, or a whole question.
+    /// Search words, or a whole question.
     Query,
     /// A longer text.
     Long,
@@ -41,9 +41,9 @@ pub(super) enum Role {
     Flag,
     /// Several words.
     Tags,
-    /// An address of mail.
+    /// An email address.
     Email,
-    /// A number of a telephone.
+    /// A phone number.
     Phone,
     /// Some other text.
     Open,
@@ -56,23 +56,23 @@ pub(super) struct ToolField {
     pub(super) required: bool,
     pub(super) role: Role,
     pub(super) choices: Vec<String>,
-    /// What descriptions say of each of them, by roots.
+    /// The stems of each choice's description.
     pub(super) meant: Vec<BTreeSet<String>>,
-    /// Values that the description gives as examples.
+    /// Example values in the description.
     pub(super) examples: Vec<String>,
     /// The words of its name, without "new".
     pub(super) words: Vec<String>,
-    /// Roots of the telling words of its description.
+    /// Stems of the content words of its description.
     pub(super) cues: BTreeSet<String>,
-    /// The type of thing that it names, when it names one.
+    /// The type of record that it refers to, if any.
     pub(super) of: Option<String>,
     /// Whether numbers are whole.
     pub(super) whole: bool,
     /// Whether it is a number at all.
     pub(super) number: bool,
-    /// Whether it names a person.
+    /// Whether it holds a person's name.
     pub(super) person: bool,
-    /// For yes or no: roots of what its description says of each.
+    /// For booleans: stems of the descriptions of true and false.
     pub(super) yes: BTreeSet<String>,
     pub(super) no: BTreeSet<String>,
 }
@@ -81,27 +81,27 @@ pub(super) struct ToolField {
 #[derive(Debug, Clone)]
 pub(super) struct Prepared {
     pub(super) tool: Tool,
-    /// The root of the verb in its name, with the small word that belongs to it: "check out".
+    /// The stem of the verb in its name, with its particle: "check out".
     pub(super) verb: String,
     /// The two parts of a verb of two words.
     pub(super) phrase: Option<(String, String)>,
-    /// Groups of verbs that only its description speaks for.
+    /// Verb groups that only its description mentions.
     pub(super) hinted: BTreeSet<&'static str>,
-    /// Roots of the nouns of its name that are no type of thing: `record_mileage`.
+    /// Stems of nouns in its name that are not a type of record: `record_mileage`.
     pub(super) nouns: BTreeSet<String>,
-    /// The root of the verb that its description opens with.
+    /// The stem of the verb that its description starts with.
     pub(super) told: String,
     pub(super) groups: BTreeSet<&'static str>,
     pub(super) class: Class,
-    /// What it acts on or gives.
+    /// The type it acts on or returns.
     pub(super) entity: Option<String>,
-    /// What its result consists of, where that is another type.
+    /// The type of its result, if different.
     pub(super) gives: Option<String>,
-    /// Roots of the telling words of its description.
+    /// Stems of the content words of its description.
     pub(super) telling: BTreeSet<String>,
     pub(super) fields: Vec<ToolField>,
     pub(super) vector: Option<Arc<[f32]>>,
-    /// Whether all it takes is a question in plain words.
+    /// Whether its only argument is a question in plain language.
     pub(super) free: bool,
 }
 
@@ -114,12 +114,12 @@ impl Prepared {
         self.fields.iter().find(|field| field.name == name)
     }
 
-    /// The field that takes what it acts on: the id before the name.
+    /// The field for the record it acts on: the id before the name.
     pub(super) fn target(&self) -> Option<&ToolField> {
         self.field(Role::Id).or_else(|| self.field(Role::Selector))
     }
 
-    /// The field for a thing of another type that must be there already.
+    /// The field for an existing record of another type.
     pub(super) fn refers(&self) -> Option<&ToolField> {
         let there = |field: &&ToolField| field.of.is_some() && field.role == Role::Open;
         self.fields
@@ -130,7 +130,7 @@ impl Prepared {
     }
 }
 
-/// A type of thing with what else it is called.
+/// A type of record with its synonyms.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Type {
     pub(super) name: String,
@@ -144,9 +144,9 @@ pub(super) struct Type {
 pub(super) struct Catalogue {
     pub(super) tools: Vec<Prepared>,
     pub(super) types: Vec<Type>,
-    /// Roots of words that name the whole of something: "list", "notebook", "pipeline".
+    /// Stems of words for a collection: "list", "notebook", "pipeline".
     pub(super) containers: BTreeSet<String>,
-    /// Values that schemas list, in small letters.
+    /// Values that schemas list, in lower case.
     pub(super) listed: BTreeSet<String>,
     pub(super) lexis: Lexis,
     verbs: BTreeSet<String>,
@@ -158,7 +158,7 @@ impl Catalogue {
         let shapes = shapes(&tools, &types);
         let mut prepared: Vec<Prepared> =
             tools.into_iter().map(|tool| prepare(encoder, tool, &types, &shapes)).collect();
-        // What a thing is called in brackets behind its name is another name of it.
+        // A name in brackets after the type's name is a synonym.
         let mut types: Vec<Type> = types;
         for kind in &mut types {
             for tool in prepared.iter().filter(|tool| tool.tool.domain == kind.domain) {
@@ -189,7 +189,7 @@ impl Catalogue {
         self.tools.iter().find(|tool| tool.tool.name == name)
     }
 
-    /// The types that a noun names, the exact name first.
+    /// The types that a noun names, exact matches first.
     pub(super) fn types_of(&self, noun: &str) -> Vec<&Type> {
         let wanted = root(noun);
         let exact: Vec<&Type> = self.types.iter().filter(|kind| kind.root == wanted).collect();
@@ -203,12 +203,12 @@ impl Catalogue {
         self.types.iter().filter(|kind| same_noun_roots(&kind.root, &wanted)).collect()
     }
 
-    /// Whether a word can open a wish here.
+    /// Whether a word can start a request here.
     pub(super) fn is_verb(&self, root: &str) -> bool {
         !verb_groups(root).is_empty() || self.verbs.contains(root)
     }
 
-    /// Whether a verb is the own verb of a tool, beyond making, showing, changing and deleting.
+    /// Whether a verb is specific to a tool, beyond create, read, update and delete.
     pub(super) fn special(&self, root: &str) -> bool {
         let plain = ["create", "read", "list", "search", "update", "delete"];
         let groups: Vec<&str> = verb_groups(root).iter().map(|(group, _)| *group).collect();
@@ -222,9 +222,9 @@ impl Catalogue {
         })
     }
 
-    /// Mends what is misspelt: the verb that opens a segment, and nouns that name a type of thing.
+    /// Corrects spelling: the verb that opens a segment, and nouns that name a type of record.
     pub(super) fn mend(&self, text: &mut Text, heads: &[usize]) {
-        // "Sign-up" where things are called `signup`.
+        // "Sign-up" if the type is called `signup`.
         let joined = |pair: &[Token]| match pair {
             [a, b] if !a.quoted && b.start == a.end + 1 => {
                 let word = format!("{}{}", a.lower, b.lower);
@@ -253,7 +253,7 @@ impl Catalogue {
                     .find(|name| slip(&token.lower, name))
             };
             let known = !self.types_of(&token.lower).is_empty();
-            // A wrong letter in a short word may well be another word: "flat" is no "flag".
+            // In a short word a wrong letter may well be another word: "flat" is not "flag".
             let verb = || {
                 verbs().find(|verb| {
                     slip(&token.lower, verb)
@@ -284,7 +284,7 @@ impl Catalogue {
     }
 }
 
-/// A group that is the own one of a tool is no hint for the others of its domain.
+/// A verb group that is specific to one tool is not a hint for the others of its domain.
 fn own_before_hints(tools: &mut [Prepared]) {
     let own: BTreeSet<(Option<DomainName>, &'static str)> = tools
         .iter()
@@ -296,7 +296,8 @@ fn own_before_hints(tools: &mut [Prepared]) {
     }
 }
 
-/// What one tool says of a field holds for the field of that name in the others of its domain, too.
+/// The description of a field also applies to fields of the same name in the other tools of its
+/// domain.
 fn share(tools: &mut [Prepared]) {
     type FieldNotes = (Vec<String>, BTreeSet<String>);
     let mut known: BTreeMap<(Option<DomainName>, String), FieldNotes> = BTreeMap::new();

@@ -1,7 +1,7 @@
-//! Which tool a clause means: what its verb, its nouns and its values speak for, and how much of it
-//! each tool would leave unexplained.
+//! Ranks the tools for a clause: by the evidence of its verb, nouns and values, and by how much of
+//! it each tool would leave unexplained.
 //!
-//! Invariant: the same clause and tools give the same order; ties go by the tools' names.
+//! Invariant: the same clause and tools give the same order; ties are resolved by the tools' names.
 
 use super::catalogue::{Catalogue, Prepared, Role};
 use super::fill::{Filled, Piece, UtteranceContext, fill};
@@ -22,18 +22,18 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 use steward_domain::DomainName;
 
-/// A tool that may be meant.
+/// A candidate tool.
 #[derive(Debug, Clone)]
 pub(super) struct Candidate {
-    /// Its place in the catalogue.
+    /// Its index in the catalogue.
     pub(super) at: usize,
     pub(super) score: f32,
     pub(super) signals: Signals,
-    /// What its verb, its nouns and its values say for it.
+    /// The evidence of its verb, nouns and values.
     pub(super) verb: f32,
     pub(super) noun: f32,
     pub(super) near: f32,
-    /// What of the clause its description says, too.
+    /// The overlap of the clause with its description.
     pub(super) told: f32,
     pub(super) filled: Filled,
 }
@@ -49,17 +49,17 @@ impl Candidate {
     }
 }
 
-/// What is weighed beside the words of the clause.
+/// The context of the choice beside the words of the clause.
 pub(super) struct ChoiceContext<'a> {
     pub(super) encoder: &'a Encoder,
     pub(super) recent: &'a [Recent],
     pub(super) vector: Option<Arc<[f32]>>,
     pub(super) domains: &'a BTreeMap<DomainName, f32>,
-    /// Whether something points back.
+    /// Whether there is a reference to an earlier entity.
     pub(super) back: bool,
-    /// The tool of the clause before, where this one goes on with its wish.
+    /// The tool of the preceding clause, if this one continues its request.
     pub(super) before: Option<&'a str>,
-    /// The type of what the step before shows.
+    /// The type of record that the preceding step shows.
     pub(super) shown: Option<&'a str>,
 }
 
@@ -68,7 +68,7 @@ const GENERIC: &[&str] = &[
     "raise", "lower",
 ];
 
-/// How a cue speaks for a tool.
+/// The evidence of a cue for a tool.
 fn speaks(cue: &Cue, tool: &Prepared) -> f32 {
     let direct = tool.groups.contains(cue.group.as_str()) || cue.group == tool.verb;
     if direct {
@@ -84,7 +84,7 @@ fn speaks(cue: &Cue, tool: &Prepared) -> f32 {
     let share = match (same, generic, plain) {
         (true, true, true) => 0.75,
         (true, true, false) => 0.3,
-        // Who wants all of them may look for them without a word.
+        // A request for all of them may be a search without search words.
         _ if cue.class == Some(Class::List) && tool.class == Class::Search => 0.7,
         (true, false, true) if cue.group == "log" || cue.group == "complete" => 0.5,
         _ if cue.class.is_some_and(reads) && reads(tool.class) => 0.45,
@@ -93,7 +93,7 @@ fn speaks(cue: &Cue, tool: &Prepared) -> f32 {
     cue.weight * share
 }
 
-/// All tools that may be meant, the likeliest first.
+/// All candidate tools, most likely first.
 pub(super) fn choose(
     said: &UtteranceContext<'_>,
     clause: &Clause,
@@ -115,7 +115,7 @@ pub(super) fn choose(
         .cues
         .iter()
         .any(|cue| cue.weight >= 4.0 && matches!(cue.class, Some(Class::Read | Class::List | Class::Search)));
-    // "Delete a task" makes none.
+    // "Delete a task" does not create one.
     let undoes = clause
         .cues
         .iter()
@@ -140,11 +140,11 @@ pub(super) fn choose(
         };
         let near = nearness(&around.vector);
         let told = kinds.told(tool);
-        // What the description says, too, is not left over.
+        // Words that the description contains are not unexplained.
         let left = (filled.left as f32 - told).max(0.0);
         let reads = tool.tool.read_only;
         let grounded = filled.grounded.as_ref();
-        // A number that is that of something counts like its name.
+        // A number that is an existing id counts like a name.
         let numbered = filled.id.as_ref().is_some_and(|(id, ..)| is_there(said, tool, id));
         let sure = match grounded {
             None => flag(numbered),
@@ -153,7 +153,8 @@ pub(super) fn choose(
         };
         let by_name = numbered || grounded.is_some_and(|found| found.by_name);
         let shared = catalogue.lexis.shared(&likeness, at, tool.tool.domain.as_ref());
-        // "The waffle recipe" may be one that is not there; other small words are hardly a name.
+        // "The waffle recipe" may be one that does not exist; other lower-case words are hardly a
+        // name.
         let definite = |start: usize| {
             let before = tokens.iter().rev().find(|token| token.end <= start);
             before.is_some_and(|token| ["the", "my", "our"].contains(&token.lower.as_str()))
@@ -164,7 +165,7 @@ pub(super) fn choose(
             verb,
             noun,
             near,
-            // Without a verb, what is meant counts for more.
+            // Without a verb, the semantic similarity counts more.
             near * flag(strongest < 2.5),
             told,
             filled.evidence,
@@ -177,7 +178,7 @@ pub(super) fn choose(
             flag(clause.asks && !reads && !changes),
             flag(reads && changes && !shows),
             flag(!reads && !changes && shows),
-            // What somebody did is no wish to see something.
+            // A report of what was done is not a request to see something.
             flag(reports && reads && verb < 3.8),
             if states { stated(tool, &filled) } else { 0.0 },
             tool.tool.domain.as_ref().and_then(|domain| around.domains.get(domain)).copied().unwrap_or(0.0),
@@ -189,7 +190,7 @@ pub(super) fn choose(
             shared.description,
             shared.fields,
             nearness(&masked),
-            // A remark is a wish only where something of the tool is said.
+            // A remark is a request only if it mentions something of the tool.
             flag(
                 tells
                     && !reads
@@ -216,7 +217,7 @@ pub(super) fn choose(
     found
 }
 
-/// Whether something with this id is known to be there, of the type that the tool acts on.
+/// Whether a record with this id is known, of the type that the tool acts on.
 fn is_there(said: &UtteranceContext<'_>, tool: &Prepared, id: &serde_json::Value) -> bool {
     said.ground.world.iter().any(|seen| {
         seen.domain == tool.tool.domain
@@ -225,7 +226,7 @@ fn is_there(said: &UtteranceContext<'_>, tool: &Prepared, id: &serde_json::Value
     })
 }
 
-/// What of the cues speaks for a tool, and how much.
+/// The evidence of the cues for a tool.
 fn spoken_for(clause: &Clause, head: Option<&Token>, tool: &Prepared) -> (f32, Option<Cue>) {
     let mut verb = 0.0_f32;
     let mut cue: Option<Cue> = None;
@@ -250,7 +251,7 @@ fn spoken_for(clause: &Clause, head: Option<&Token>, tool: &Prepared) -> (f32, O
     (verb, cue)
 }
 
-/// The telling words of a clause that name nothing, each held against the words of the tools.
+/// The content words of a clause that are not names, each compared with the words of the tools.
 fn likeness(said: &UtteranceContext<'_>, tokens: &[&Token]) -> Vec<Similarity> {
     let day = |token: &Token| said.days.iter().any(|day| token.start >= day.start && token.end <= day.end);
     let tells = |at: usize, token: &Token| {
@@ -264,7 +265,7 @@ fn likeness(said: &UtteranceContext<'_>, tokens: &[&Token]) -> Vec<Similarity> {
     telling.map(|(_, token)| said.catalogue.lexis.like(&token.root)).collect()
 }
 
-/// The clause with what it names left unsaid: what remains is what is to be done.
+/// The clause without the names: what remains is the action.
 fn masked(said: &UtteranceContext<'_>, tokens: &[&Token]) -> Option<String> {
     let (first, last) = (tokens.first()?, tokens.last()?);
     let mut out = String::new();
@@ -281,7 +282,7 @@ fn masked(said: &UtteranceContext<'_>, tokens: &[&Token]) -> Option<String> {
     Some(out)
 }
 
-/// What a mention is most likely to be: the type of which the fewest things bear the name.
+/// The most likely type of a mention: the one with the fewest records of that name.
 fn kind_of(said: &UtteranceContext<'_>, mention: &Mention) -> String {
     let mut kinds: BTreeMap<&str, usize> = BTreeMap::new();
     for seen in mention.named.iter().filter_map(|at| said.ground.world.get(*at)) {
@@ -293,13 +294,13 @@ fn kind_of(said: &UtteranceContext<'_>, mention: &Mention) -> String {
         .unwrap_or_else(|| "it".into())
 }
 
-/// "Bella is in the waiting room", "she has arrived": something is told of what is named or pointed
-/// at.
+/// "Bella is in the waiting room", "she has arrived": a statement about a named or referenced
+/// record.
 fn is_told(said: &UtteranceContext<'_>, tokens: &[&Token]) -> bool {
     let Some(head) = tokens.first() else { return false };
     let named = said.ground.at(head.start).map(|mention| mention.end);
     let pointed = ["it", "she", "he", "they", "that", "this", "both"].contains(&head.lower.as_str());
-    // "I've just given Smokey an injection": what one did oneself, to something that is there.
+    // "I've just given Smokey an injection": the speaker's own action on an existing record.
     let own = ["i", "we", "i've", "we've"].contains(&head.lower.as_str())
         && tokens.iter().any(|token| said.ground.at(token.start).is_some());
     let pointed = pointed || own;
@@ -330,7 +331,7 @@ fn is_report(tokens: &[&Token]) -> bool {
         && ["has", "have", "had", "is", "just", "already", "wants", "called"].contains(&said(name))
 }
 
-/// "The room is clean now": of something certain it is said what it is.
+/// "The room is clean now": a statement about the state of a definite record.
 fn is_state(plain: &str) -> bool {
     static STATE: LazyLock<Regex> = LazyLock::new(|| {
         pattern(
@@ -341,8 +342,8 @@ fn is_state(plain: &str) -> bool {
     !clause && STATE.is_match(plain)
 }
 
-/// What something is said to be is to be noted, by a tool that sets one of a few states; it is no
-/// wish to see what is so.
+/// A statement of a state should be recorded by a tool that sets one of a few states; it is not a
+/// request to see something.
 fn stated(tool: &Prepared, filled: &Filled) -> f32 {
     let chosen =
         filled.arguments.keys().filter_map(|name| tool.named(name)).any(|field| field.role == Role::Choice);
@@ -353,7 +354,7 @@ fn stated(tool: &Prepared, filled: &Filled) -> f32 {
     }
 }
 
-/// A noun that stands in the name of few tools speaks for them: "mileage" for `record_mileage`.
+/// A noun in the names of few tools is evidence for them: "mileage" for `record_mileage`.
 fn called(catalogue: &Catalogue, tool: &Prepared, tokens: &[&Token]) -> f32 {
     let said =
         |noun: &String| tokens.iter().any(|token| token.root == *noun && !token.quoted && !token.capital);
@@ -364,7 +365,7 @@ fn called(catalogue: &Catalogue, tool: &Prepared, tokens: &[&Token]) -> f32 {
     tool.nouns.iter().filter(|noun| said(noun)).map(|noun| 2.0 / shared(noun)).fold(0.0, f32::max)
 }
 
-/// A word that only one tool's description uses speaks for that tool, where no verb decides.
+/// A word that only one tool's description uses is evidence for that tool, if no verb decides.
 fn rare(catalogue: &Catalogue, tool: &Prepared, kinds: &Kinds) -> f32 {
     let only = |word: &String| {
         let too = |other: &&Prepared| other.tool.domain == tool.tool.domain && other.telling.contains(word);
@@ -374,7 +375,7 @@ fn rare(catalogue: &Catalogue, tool: &Prepared, kinds: &Kinds) -> f32 {
     if tool.tool.read_only { 0.0 } else { count.min(2) as f32 }
 }
 
-/// Whether a tool that acts on something is told on what.
+/// Whether a tool that acts on a record has its target.
 fn target(tool: &Prepared, filled: &Filled, tokens: &[&Token], around: &ChoiceContext<'_>) -> f32 {
     let takes = tool.target().is_some();
     if !takes {
@@ -418,7 +419,7 @@ fn target(tool: &Prepared, filled: &Filled, tokens: &[&Token], around: &ChoiceCo
     {
         score += if tool.entity.as_deref() == Some(shown) { 1.0 } else { -0.8 };
     }
-    // Changing something needs something that it is changed to.
+    // An update needs a new value.
     if tool.class == Class::Update
         && filled.set == 0
         && tool.fields.iter().any(|field| field.name != "id")
@@ -435,7 +436,7 @@ static SERVICE: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
-/// "Call me a taxi": something that is done for a person, with a noun that nothing here knows.
+/// "Call me a taxi": a service for a person, with an unknown noun.
 pub(super) fn service(catalogue: &Catalogue, plain: &str) -> bool {
     static ART: LazyLock<Regex> = LazyLock::new(|| {
         pattern(
@@ -454,7 +455,7 @@ pub(super) fn service(catalogue: &Catalogue, plain: &str) -> bool {
     })
 }
 
-/// Whether words are no words: rows of the keyboard, or no vowel in them.
+/// Whether the text is gibberish: keyboard rows, or words without a vowel.
 pub(super) fn gibberish(tokens: &[Token]) -> bool {
     let rows = ["qwertyuiop", "asdfghjkl", "zxcvbnm"];
     let odd = |token: &Token| {

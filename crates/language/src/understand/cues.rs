@@ -1,7 +1,6 @@
-//! What speaks for a kind of doing in a piece of an utterance: its verb, the turns of phrase, what
-//! is told.
+//! Finds the cues for an action in a clause: its verb, phrases, statements.
 //!
-//! Invariant: a cue never stands between quotes.
+//! Invariant: a cue is never inside quotes.
 
 use super::catalogue::Catalogue;
 use super::text::{Text, Token};
@@ -14,7 +13,7 @@ use std::sync::LazyLock;
 static WHETHER: LazyLock<Regex> = LazyLock::new(|| {
     pattern(r"^(?:is|are|was|were|has|have|does|did) (?:it|that|this|they|she|he|the|my|any\w*|[\w ]+?) \w+")
 });
-/// "When is it due back": a question about what is, whatever verb stands in it.
+/// "When is it due back": a question about a state, whatever verb it contains.
 static WONDERS: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"^(?:(?:when|where|who|how (?:many|much|long|far|old)|what|which(?: \w+)?) (?:is|are|was|were|has|have|does|did|do|will)|who(?:'s|’s)|what(?:'s|’s)|when(?:'s|’s)|where(?:'s|’s))\b",
@@ -28,10 +27,10 @@ static PASSIVE: LazyLock<Regex> = LazyLock::new(|| {
 static WANTS: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"\b(?:wants?|wishes|would like|['’]d like|asked|asks) to (?P<v>\w+)"));
 
-/// A piece with its cues.
+/// A clause with its cues.
 pub(super) fn clause(text: &Text, catalogue: &Catalogue, from: usize, to: usize) -> Clause {
     let whole = read_cues(text, catalogue, from, to);
-    // A wish before a colon is all of it: what follows is data.
+    // A request before a colon is complete: what follows is data.
     let colon = text.plain.get(from..to).and_then(|plain| plain.find(": ")).map(|at| from + at);
     match colon.map(|colon| read_cues(text, catalogue, from, colon)) {
         Some(before) if strength(&before) >= OPENS => Clause { end: to, ..before },
@@ -52,8 +51,8 @@ fn read_cues(text: &Text, catalogue: &Catalogue, from: usize, to: usize) -> Clau
         }
     }
     let listed = |word: &str| super::lexicon::plural(word) && !catalogue.types_of(word).is_empty();
-    // "Notes with the tag work", "open tickets": a noun in the plural at the head asks to see them,
-    // also with one of a list of values before it.
+    // "Notes with the tag work", "open tickets": a plural noun at the start asks to see them, also
+    // with a listed value before it.
     let value = tokens.first().is_some_and(|head| !head.quoted && catalogue.listed.contains(&head.lower))
         && tokens.get(1).is_some_and(|next| !next.quoted && listed(&next.lower));
     if value || tokens.first().is_some_and(|head| !head.quoted && listed(&head.lower)) {
@@ -87,12 +86,12 @@ fn read_cues(text: &Text, catalogue: &Catalogue, from: usize, to: usize) -> Clau
         && let (Some(whole), Some(verb)) = (found.get(0), found.name("v"))
     {
         let span = (start + whole.start(), start + whole.end());
-        // What stands between "can" and "be" is what it is about.
+        // The words between "can" and "be" are the subject.
         let head = whole.as_str().split(' ').count() <= 3;
         let span = if head { span } else { (start + verb.start(), start + verb.end()) };
         push(&mut cues, &super::lexicon::root(verb.as_str()), 5.0, &[span]);
     }
-    // "He wants to reserve it": what somebody else wants is to be done.
+    // "He wants to reserve it": what another person wants is to be done.
     if let Some(found) = WANTS.captures(plain)
         && let Some(verb) = found.name("v")
         && !["i ", "we "].iter().any(|own| plain.starts_with(own))
@@ -104,7 +103,7 @@ fn read_cues(text: &Text, catalogue: &Catalogue, from: usize, to: usize) -> Clau
             &[(start + verb.start(), start + verb.end())],
         );
     }
-    // "Crime novels": several of a type, and nothing that is to be done with them.
+    // "Crime novels": a plural type without an action.
     if cues.iter().all(|cue| cue.weight < OPENS)
         && tokens.last().is_some_and(|last| !last.quoted && listed(&last.lower))
         && tokens.len() <= 4
@@ -121,12 +120,12 @@ fn read_cues(text: &Text, catalogue: &Catalogue, from: usize, to: usize) -> Clau
     }
     for (group, weight, pattern) in PATTERNS.iter() {
         let Some(found) = pattern.captures(plain) else { continue };
-        // "What is" asks for no several, whatever it ends with.
+        // "What is" does not ask for several, whatever it ends with.
         let said = found.get(0).map_or("", |whole| whole.as_str());
         if *group == "list" && ["what is", "what was", "what has", "what does"].contains(&said) {
             continue;
         }
-        // "Everything that's done": which ones are meant, and nothing to be noted.
+        // "Everything that's done" is a filter, and not a statement to record.
         let before = found.get(0).and_then(|whole| plain.get(..whole.start())).unwrap_or_default().trim_end();
         if *group == "complete" && ["that", "which", "who", "what"].iter().any(|word| before.ends_with(word))
         {
@@ -141,7 +140,7 @@ fn read_cues(text: &Text, catalogue: &Catalogue, from: usize, to: usize) -> Clau
         let spans = if parts.is_empty() { whole.into_iter().collect() } else { parts };
         cues.push(Cue { group: (*group).to_owned(), class: class_of(group), weight: *weight, spans });
     }
-    // Whether something is so is asked; nothing is to be changed.
+    // A question whether something is so changes nothing.
     if is(&WHETHER, plain) || is(&WONDERS, plain) {
         for cue in cues
             .iter_mut()
@@ -154,8 +153,7 @@ fn read_cues(text: &Text, catalogue: &Catalogue, from: usize, to: usize) -> Clau
     Clause { start: from, end: to, cues, inherits: false, earlier: false, asks, elided: false, why: false }
 }
 
-/// "Book 8 is falling apart": a type of thing with a number, or with what is said of it, is no
-/// verb.
+/// "Book 8 is falling apart": a type with a number, or with a statement about it, is not a verb.
 fn names(catalogue: &Catalogue, head: &Token, next: Option<&Token>) -> bool {
     let said_of = next.is_some_and(|next| {
         next.lower.parse::<u64>().is_ok() || ["is", "are", "was", "has"].contains(&next.lower.as_str())
@@ -163,8 +161,7 @@ fn names(catalogue: &Catalogue, head: &Token, next: Option<&Token>) -> bool {
     said_of && !catalogue.types_of(&head.lower).is_empty()
 }
 
-/// Verbs of two words that tools are called by, together or apart: "check out the van", "check the
-/// van out".
+/// Phrasal verbs in tool names, together or separated: "check out the van", "check the van out".
 fn phrases(catalogue: &Catalogue, tokens: &[&Token], cues: &mut Vec<Cue>) {
     for tool in &catalogue.tools {
         let Some((verb, particle)) = &tool.phrase else { continue };
@@ -183,7 +180,7 @@ fn phrases(catalogue: &Catalogue, tokens: &[&Token], cues: &mut Vec<Cue>) {
     }
 }
 
-/// "Put a hold on it", "make a reservation": the noun says what is done.
+/// "Put a hold on it", "make a reservation": the noun names the action.
 fn light(catalogue: &Catalogue, tokens: &[&Token], cues: &mut Vec<Cue>) {
     let [verb, article, noun, ..] = tokens else { return };
     let small = ["put", "place", "make", "do", "take", "give", "enter"].contains(&verb.lower.as_str())
@@ -196,7 +193,7 @@ fn light(catalogue: &Catalogue, tokens: &[&Token], cues: &mut Vec<Cue>) {
     push(cues, &noun.root, 5.0, &[(verb.start, verb.end), (noun.start, noun.end)]);
 }
 
-/// "Jon returned it", "mark it as returned": the verb stands behind who does it.
+/// "Jon returned it", "mark it as returned": the verb follows the subject.
 fn inner(catalogue: &Catalogue, tokens: &[&Token], asks: bool, cues: &mut Vec<Cue>) {
     let marks = tokens.first().is_some_and(|head| ["mark", "set", "record"].contains(&head.lower.as_str()));
     let subject = tokens
@@ -207,12 +204,12 @@ fn inner(catalogue: &Catalogue, tokens: &[&Token], asks: bool, cues: &mut Vec<Cu
         let before =
             at.checked_sub(1).and_then(|at| tokens.get(at)).map_or("", |before| before.lower.as_str());
         let led = marks && before == "as";
-        // "Ada's loans" are hers.
+        // "Ada's loans" is a possessive and not a verb.
         if before.ends_with("'s") || before.ends_with("’s") {
             continue;
         }
         let bent = ["ed", "ing", "s"].iter().any(|end| token.lower.ends_with(end));
-        // "Invoice 12 has been paid": what is so is to be noted so.
+        // "Invoice 12 has been paid": a stated fact should be recorded.
         let stated = !asks
             && at > 1
             && token.root != token.lower

@@ -1,4 +1,4 @@
-//! Data that somebody brought along: when their words are about it, and not about a tool.
+//! Uploaded data: decides when a message is about it, and not about a tool.
 
 use super::Reader;
 use super::route::asking;
@@ -7,11 +7,11 @@ use crate::skill::{SEVEN, classify, sure};
 use crate::words::{telling, words};
 use steward_domain::{DomainName, IntentKind};
 
-/// Words that ask for a picture of numbers.
+/// Words that ask for a chart.
 const PICTURES: &[&str] = &["chart", "charts", "plot", "graph", "histogram", "scatter", "heatmap", "boxplot"];
 
-/// The understanding, or one that asks the data where that was a guess: the data came with this
-/// very message, or the words name something in it.
+/// The understanding, or one that queries the data if the tool was only a guess: the data came with
+/// this message, or the text names something in it.
 pub(super) fn about(
     reader: &Reader,
     data: &DomainName,
@@ -30,8 +30,8 @@ pub(super) fn about(
         Kind::Act if understood.question.as_ref().is_some_and(|asked| asks_which(asked.why)) => {
             named || came_now
         }
-        // A tool is a guess when the words name a column and ask for no change: of what was just
-        // brought, or of a picture.
+        // A tool is a guess if the text names a column and asks for no change: of data that was
+        // just uploaded, or for a chart.
         Kind::Act => {
             let elsewhere = |step: &Step| step.domain.as_ref() != Some(data);
             named && (came_now || charts(said)) && !changes(said) && understood.steps.iter().all(elsewhere)
@@ -81,7 +81,7 @@ mod tests {
     use serde_json::json;
     use std::sync::Arc;
 
-    /// Notes that can be written, and sales that somebody brought.
+    /// A notes application, and uploaded sales data.
     fn reader() -> Reader {
         let topic = |key: &str, title: &str, description: &str| Topic {
             name: name(key),

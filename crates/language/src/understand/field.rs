@@ -1,4 +1,4 @@
-//! What a field of a tool is for, read from its name, its description and its schema.
+//! Derives the role of a tool's field from its name, its description and its schema.
 
 use super::catalogue::{Role, ToolField};
 use super::lexicon::{is_person, root, same_field, singular};
@@ -51,7 +51,7 @@ pub(super) fn field(
         .filter_map(Value::as_str)
         .map(str::to_owned)
         .collect();
-    // "The member: the number or the name": one that is there, whatever the tool is called by.
+    // "The member: the number or the name": an existing record, whatever the tool's name.
     let refers = here(last) && !has_id && !read_only && description.contains("number");
     let is_title = (["title", "name", "subject", "label", "heading", "headline"].contains(&last)
         || Some(last) == entity)
@@ -60,8 +60,8 @@ pub(super) fn field(
         .iter()
         .find(|word| here(word) && (refers || Some(singular(word).as_str()) != entity))
         .map(|word| singular(word))
-        // What the tool itself makes is not there before, nor is what it takes up when it is not
-        // known.
+        // A record that the tool itself creates does not exist before; the same holds for one it
+        // registers if unknown.
         .filter(|kind| {
             let made = !read_only && own.iter().skip(1).any(|word| singular(word) == *kind);
             let added = description.contains("full name") || told.contains("not known yet");
@@ -80,8 +80,7 @@ pub(super) fn field(
         _ if day => Role::Day,
         _ if text("format") == "time" || description.contains("HH:MM") => Role::Time,
         _ if is_title && has_id && !fresh && class != Class::Create => Role::Selector,
-        // "Words from its subject", "what is repaired, when the number is not known": it says which
-        // one.
+        // "Words from its subject", "what is repaired, when the number is not known": a selector.
         _ if has_id && !required && !fresh && class != Class::Create && selects(description, sets) => {
             Role::Selector
         }
@@ -132,8 +131,8 @@ pub(super) fn field(
     }
 }
 
-/// "Attended when the member came, no-show when the member did not turn up": what is said beside a
-/// value, and of no other value.
+/// "Attended when the member came, no-show when the member did not turn up": the description of one
+/// choice that does not apply to the others.
 fn meant(choice: &str, all: &[String], texts: &[&str]) -> BTreeSet<String> {
     let names = |segment: &str, choice: &str| {
         let said: Vec<String> = words(segment).into_iter().map(|word| word.lower).collect();
@@ -154,7 +153,7 @@ fn meant(choice: &str, all: &[String], texts: &[&str]) -> BTreeSet<String> {
     found
 }
 
-/// Whether a field says which one is meant, where its number is not known.
+/// Whether a field selects a record if its number is not known.
 pub(super) fn selects(description: &str, sets: bool) -> bool {
     let lower = description.to_lowercase();
     let narrows = lower.starts_with("only ") || lower.starts_with("the new ") || lower.starts_with("a new ");
@@ -167,7 +166,7 @@ pub(super) fn selects(description: &str, sets: bool) -> bool {
         "together with",
         "instead of the number",
     ]);
-    // A tool that changes whatever it is told may be told a new name.
+    // A general update tool may take a new name.
     let by_name = || {
         says(&[
             "part of the",
@@ -183,8 +182,8 @@ pub(super) fn selects(description: &str, sets: bool) -> bool {
     !narrows && (plainly || (!sets && by_name()))
 }
 
-/// "true: only what is on the shelf; false: only what is lent out": the telling words behind one of
-/// them.
+/// "true: only what is on the shelf; false: only what is lent out": the content words after one of
+/// the two.
 fn part(description: &str, which: &str) -> BTreeSet<String> {
     let rest = description.split_once(which).map_or("", |(_, rest)| rest);
     let end = rest.split(';').next().unwrap_or_default();
@@ -213,7 +212,7 @@ fn examples(description: &str) -> Vec<String> {
         .collect()
 }
 
-/// Names of fields for a question in plain words.
+/// Names of fields for a question in plain language.
 pub(super) fn is_question(name: &str) -> bool {
     ["query", "question", "text", "prompt", "q", "request", "message", "input", "search"].contains(&name)
 }

@@ -1,5 +1,5 @@
-//! Ellipsis: "what about Texas?", "same for last year", "and the open ones?" is the step before
-//! with one part changed.
+//! Ellipsis: "what about Texas?", "same for last year", "and the open ones?" repeat the previous
+//! step with one part changed.
 
 use super::Reader;
 use super::catalogue::Role;
@@ -22,7 +22,7 @@ static FOLLOWS: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
-/// The understanding of an utterance that only changes a part of the step before.
+/// The understanding of an utterance that only changes a part of the previous step.
 pub(super) fn follow(reader: &Reader, text: &Text, given: &TurnContext<'_>) -> Option<Understood> {
     let found = FOLLOWS.captures(&text.plain)?;
     let rest = found.name("rest")?;
@@ -36,7 +36,7 @@ pub(super) fn follow(reader: &Reader, text: &Text, given: &TurnContext<'_>) -> O
     if words(piece).len() > 6 || verb {
         return None;
     }
-    // Of several domains that answered, the one that the words fit best is asked, then the others.
+    // If several domains answered, the best match is asked first, then the others.
     let shares = route::route(reader, piece).domains;
     let share =
         |step: &Step| step.domain.as_ref().and_then(|domain| shares.get(domain)).copied().unwrap_or(0.0);
@@ -60,7 +60,7 @@ pub(super) fn follow(reader: &Reader, text: &Text, given: &TurnContext<'_>) -> O
     Some(out)
 }
 
-/// A step of the turn before with the part changed that was said; nothing when it has no such part.
+/// A previous step with the changed part; none if it has no such part.
 fn changed_step(
     reader: &Reader,
     text: &Text,
@@ -105,8 +105,8 @@ fn changed_step(
     Some(step)
 }
 
-/// A question with the part replaced that is of the same sort as the new one: a year, a time, a
-/// name; otherwise it is added.
+/// A question with the part of the same kind replaced: a year, a time, a name; otherwise the new
+/// part is appended.
 fn changed(said: &str, part: &str) -> String {
     static SORTS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
         [
@@ -131,7 +131,7 @@ fn changed(said: &str, part: &str) -> String {
             );
         }
     }
-    // A time replaces a time of another sort; a name replaces a name.
+    // A time replaces a time of another kind; a name replaces a name.
     let time = |text: &str| {
         SORTS.iter().take(4).find_map(|sort| sort.find(text).map(|found| (found.start(), found.end())))
     };

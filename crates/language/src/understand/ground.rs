@@ -1,13 +1,13 @@
-//! Words that name what is there: a run of words of an utterance that is the name, or a value, of
-//! something that tools have shown.
+//! Matches words of an utterance with the names and values of known records, which tools have
+//! shown.
 //!
 //! Invariants
-//! - A mention is a run of words. Each of them stands in the name or in the value that it is
-//!   matched with; the ends of a run tell something.
-//! - Mentions do not overlap: longer runs go before shorter ones, whole names before parts of
-//!   names.
-//! - Values that a schema lists name nothing. A number names something only where its number is
-//!   said, or where no amount is taken (`fill`).
+//! - A mention is a run of words. Each of them occurs in the matched name or value; the ends of a
+//!   run are content words.
+//! - Mentions do not overlap: longer runs take precedence over shorter ones, whole names over parts
+//!   of names.
+//! - Values that a schema lists are not names. A number is a name only if it is marked as a number,
+//!   or if no amount is expected (`fill`).
 
 use super::catalogue::Catalogue;
 use super::lexicon::{is_generic, root};
@@ -17,11 +17,11 @@ use crate::words::words;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use steward_domain::DomainName;
 
-/// The longest name that is looked for, in words, and the longest value, in bytes.
+/// Maximum length of a name in words, and of a value in bytes.
 const LONGEST: usize = 8;
 const VALUE: usize = 60;
 
-/// A run of words that names something.
+/// A run of words that matches known records.
 #[derive(Debug, Clone)]
 pub(super) struct Mention {
     pub(super) start: usize,
@@ -32,11 +32,11 @@ pub(super) struct Mention {
     pub(super) several: bool,
     /// Whether it is written as a name.
     pub(super) capital: bool,
-    /// Whether it is a number that is said to be one: "#5", "order 12".
+    /// Whether it is a number that is marked as one: "#5", "order 12".
     pub(super) numbered: bool,
-    /// The things that bear it, by their places.
+    /// The indexes of the records with this name.
     pub(super) named: BTreeSet<usize>,
-    /// The things that have it as a value, by the value's field.
+    /// The indexes of the records with this value, by field.
     pub(super) valued: BTreeMap<String, BTreeSet<usize>>,
 }
 
@@ -47,7 +47,7 @@ impl Mention {
     }
 }
 
-/// What an utterance names.
+/// The mentions of an utterance.
 #[derive(Debug, Default)]
 pub(super) struct Ground<'a> {
     pub(super) world: &'a [SeenRecord],
@@ -55,17 +55,17 @@ pub(super) struct Ground<'a> {
     looks: BTreeMap<(Option<DomainName>, String), ValueShape>,
 }
 
-/// What the values of a field look like.
+/// Patterns of a field's values.
 #[derive(Debug, Default)]
 pub(super) struct ValueShape {
     pub(super) all: usize,
     /// How many are written as names.
     pub(super) names: usize,
-    /// The shapes of those that are codes.
+    /// The patterns of those that are codes.
     pub(super) shapes: BTreeSet<String>,
 }
 
-/// What a code looks like: "B-03" and "D-06" look the same.
+/// The pattern of a code: "B-03" and "D-06" have the same.
 pub(super) fn shape(text: &str) -> String {
     let sign = |c: char| match c {
         c if c.is_ascii_digit() => '0',
@@ -83,7 +83,7 @@ struct Entry {
 }
 
 impl<'a> Ground<'a> {
-    /// Finds what an utterance names among what was seen.
+    /// Finds mentions of the known records in an utterance.
     pub(super) fn read(text: &Text, catalogue: &Catalogue, world: &'a [SeenRecord]) -> Self {
         if world.is_empty() {
             return Self::default();
@@ -130,12 +130,12 @@ impl<'a> Ground<'a> {
         Self { world, mentions, looks }
     }
 
-    /// What the values of a field look like in a domain.
+    /// The patterns of a field's values in a domain.
     pub(super) fn looks(&self, domain: Option<&DomainName>, field: &str) -> Option<&ValueShape> {
         self.looks.get(&(domain.cloned(), field.to_owned()))
     }
 
-    /// The mention that covers a place.
+    /// The mention at a position.
     pub(super) fn at(&self, place: usize) -> Option<&Mention> {
         self.mentions.iter().find(|mention| mention.start <= place && place < mention.end)
     }
@@ -153,12 +153,12 @@ fn digits(word: &str) -> bool {
     word.chars().all(|c| c.is_ascii_digit())
 }
 
-/// Names and values by their words, so that a word finds those that it may belong to.
+/// An index of names and values by their words.
 struct Index {
     entries: Vec<Entry>,
     by_word: HashMap<String, Vec<usize>>,
     by_root: HashMap<String, Vec<usize>>,
-    /// Words by their first letter and length: only such can be one slip apart.
+    /// Words by first letter and length: only these can have edit distance 1.
     near: HashMap<(char, usize), Vec<String>>,
 }
 
@@ -184,7 +184,7 @@ impl Index {
         Self { entries, by_word, by_root, near }
     }
 
-    /// Entries with a word that is like this one, in order.
+    /// Entries with a similar word, in order.
     fn like(&self, token: &Token) -> Vec<usize> {
         let mut found: Vec<usize> = self.by_word.get(&token.lower).cloned().unwrap_or_default();
         if found.is_empty() && token.lower.len() > 3 {
@@ -203,7 +203,7 @@ impl Index {
     }
 }
 
-/// Whether a word of a name was said, perhaps in another form or with one slip.
+/// Whether a word of a name was used, possibly inflected or with one typo.
 fn alike(known: &str, token: &Token) -> bool {
     known == token.lower
         || (known.len() > 3 && root(known) == token.root)
@@ -233,7 +233,7 @@ fn entries(catalogue: &Catalogue, world: &[SeenRecord]) -> Vec<Entry> {
             }
             found.push(Entry { words, thing: at, field: Some(field.clone()) });
         }
-        // An id is a name, too: "TK-104", "4103".
+        // An id is a name too: "TK-104", "4103".
         let words = cut(&seen.thing.id_text());
         if words.len() <= LONGEST && words != name {
             found.push(Entry { words, thing: at, field: None });
@@ -257,7 +257,7 @@ fn mention(
     {
         return None;
     }
-    // Words between quotes are one name.
+    // Quoted words are one name.
     if head.quoted || tail.quoted {
         let whole = text
             .quotes
@@ -267,7 +267,7 @@ fn mention(
             return None;
         }
     }
-    // A name is not cut by a comma or a full stop.
+    // A name does not extend over a comma or a full stop.
     let gaps = run.windows(2).all(|pair| match pair {
         [a, b] => !text.slice(a.end, b.start).contains([',', '.', '?', '!', ';', ':']),
         _ => true,
@@ -293,7 +293,7 @@ fn mention(
         named: BTreeSet::new(),
         valued: BTreeMap::new(),
     };
-    // "Table 4": a number behind the word for a type is that of such a thing.
+    // "Table 4": a number after a type word is the number of such a record.
     let before =
         first.checked_sub(1).and_then(|at| text.tokens.get(at)).map_or("", |token| token.lower.as_str());
     let kinds = if digits(&head.lower) && first == last { catalogue.types_of(before) } else { Vec::new() };
@@ -304,7 +304,7 @@ fn mention(
     };
     let mut parts: Vec<&Entry> = Vec::new();
     for entry in candidates.iter().filter_map(|at| entries.get(*at)).filter(|entry| of_kind(entry)) {
-        // A word that asks for something by itself is no name, whatever somebody called a thing:
+        // A word that is a request by itself is not a name, even if a record has that name:
         // "everything", "list".
         let plain = run.len() == 1
             && !capital
@@ -319,12 +319,12 @@ fn mention(
             add(&mut found, entry);
             continue;
         }
-        // "Send Helen the contract" does not speak of "Send invoice to Nordwind".
+        // "Send Helen the contract" does not mention "Send invoice to Nordwind".
         if run.len() == 1 && !capital && !head.quoted && catalogue.is_verb(&head.root) {
             continue;
         }
         let within = run.iter().all(|token| entry.words.iter().any(|known| alike(known, token)));
-        // A part of a value counts only where it is written as a name: "Keller" of "Sofia Keller".
+        // Part of a value counts only if it is written as a name: "Keller" of "Sofia Keller".
         let named = entry.field.is_none() || (capital && head.capital);
         if within
             && named
@@ -334,7 +334,7 @@ fn mention(
             parts.push(entry);
         }
     }
-    // "The waffle recipe" is no "pancake recipe": what stands before a noun belongs to it.
+    // "The waffle recipe" is not "pancake recipe": the modifier belongs to the noun.
     if !found.whole && !capital && first > 1 {
         let before = text.tokens.get(first - 1);
         let article = text
@@ -352,10 +352,10 @@ fn mention(
             return None;
         }
     }
-    // A single small word that is a verb at the head of the utterance is what is to be done.
+    // A single lower-case verb at the start of the utterance is the action.
     let opens = first == 0 && !head.capital && catalogue.is_verb(&head.root);
     if found.whole && !(opens && run.len() == 1) {
-        // What is a value of one thing may be part of the name of another.
+        // A value of one record may be part of another record's name.
         if found.named.is_empty() {
             parts.into_iter().filter(|entry| entry.field.is_none()).for_each(|entry| add(&mut found, entry));
         }
@@ -368,15 +368,14 @@ fn mention(
     Some(found)
 }
 
-/// Whether a number by itself may be that of something: "4103", "order 12", "#5", but not "5 tins"
-/// and not "€120".
+/// Whether a plain number may be an id: "4103", "order 12", "#5", but not "5 tins" and not "€120".
 fn numbered(text: &Text, catalogue: &Catalogue, at: usize) -> bool {
     let Some(token) = text.tokens.get(at) else { return false };
     let money = text.raw.get(..token.start).is_some_and(|before| before.ends_with(['$', '€', '£']));
     said_number(text, catalogue, at) || (token.lower.len() > 2 && !money)
 }
 
-/// Whether it is said to be a number of something.
+/// Whether it is marked as a number of something.
 fn said_number(text: &Text, catalogue: &Catalogue, at: usize) -> bool {
     let Some(token) = text.tokens.get(at) else { return false };
     let before =

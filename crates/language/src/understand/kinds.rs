@@ -1,4 +1,4 @@
-//! The types of things that a clause names, and how that speaks for a tool.
+//! The types of records that a clause names, and their evidence for a tool.
 
 use super::catalogue::{Catalogue, Prepared};
 use super::fill::{Filled, is_determiner};
@@ -8,20 +8,20 @@ use super::text::Token;
 use super::verbs::{Class, verb_groups};
 use steward_domain::DomainName;
 
-/// The types of things that a clause names.
+/// The types of records that a clause names.
 pub(super) struct Kinds {
     /// In order: the type's name, its domain, whether it is in the plural.
     pub(super) said: Vec<(String, Option<DomainName>, bool)>,
     pub(super) several: bool,
     pub(super) person: bool,
-    /// "A book called …": no particular one.
+    /// "A book called …": indefinite.
     pub(super) indefinite: bool,
     pub(super) proper: bool,
-    /// Roots of the telling words, with what else each verb among them may be.
+    /// Stems of the content words, with the groups of each verb among them.
     pub(super) roots: Vec<(String, Vec<&'static str>)>,
 }
 
-/// Whether the first word is what a tool is called by, and not the noun of the same form.
+/// Whether the first word is the verb of a tool, and not the noun of the same form.
 fn opens(catalogue: &Catalogue, head: &Token, next: Option<&Token>) -> bool {
     let exact =
         catalogue.types.iter().any(|kind| kind.name == head.lower || singular(&head.lower) == kind.name);
@@ -33,12 +33,12 @@ impl Kinds {
     pub(super) fn read(catalogue: &Catalogue, tokens: &[&Token], ground: &Ground<'_>) -> Self {
         let mut said: Vec<(String, Option<DomainName>, bool)> = Vec::new();
         for (at, token) in tokens.iter().enumerate().filter(|(_, token)| !token.quoted) {
-            // A capital in the middle belongs to a name.
+            // A capital in the middle is part of a name.
             let named = ground.at(token.start).is_some_and(|mention| mention.whole);
             if (token.capital && at > 0) || is_determiner(&token.lower) || named {
                 continue;
             }
-            // "Book Ann in for Friday" names no booking.
+            // In "Book Ann in for Friday", "book" is not a noun.
             if at == 0 && opens(catalogue, token, tokens.get(1).copied()) {
                 continue;
             }
@@ -70,7 +70,7 @@ impl Kinds {
             .iter()
             .any(|token| ["he", "she", "him", "her", "his", "hers"].contains(&token.lower.as_str()));
         let proper = tokens.windows(2).any(|pair| matches!(pair, [a, b] if a.capital && b.capital && !a.quoted && !b.quoted && b.start - a.end == 1));
-        // "A ticket", "a low priority ticket", "new appointment".
+        // Indefinite: "A ticket", "a low priority ticket", "new appointment".
         let indefinite = (0..tokens.len()).any(|at| {
             let article = tokens
                 .get(at)
@@ -99,7 +99,7 @@ impl Kinds {
         Self { said, several, person, indefinite, proper, roots }
     }
 
-    /// How much of the clause the description of a tool says, too.
+    /// The overlap of the clause with a tool's description.
     pub(super) fn told(&self, tool: &Prepared) -> f32 {
         let plain = ["create", "read", "list", "search", "update", "delete", "move"];
         let shares = |groups: &[&'static str]| {

@@ -1,8 +1,7 @@
-//! Everyday English of requests: which verbs and turns of phrase ask for what, which words stand
-//! for the same, and what is only politeness.
+//! Everyday English of requests: verbs and phrases, synonyms, and politeness.
 //!
-//! Invariant: general words only. What a particular application calls things is in its schemas,
-//! names and descriptions.
+//! Invariant: general words only. The vocabulary of an application is in its schemas, names and
+//! descriptions.
 
 use crate::pattern::pattern;
 use crate::words::stem;
@@ -10,7 +9,7 @@ use regex::Regex;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-/// Nouns that stand for the same sort of thing.
+/// Synonyms of nouns.
 const NOUNS: &[&str] = &[
     "task todo to-do item job chore reminder errand",
     "contact person people customer client colleague somebody someone everybody everyone who whom",
@@ -39,7 +38,7 @@ const NOUNS: &[&str] = &[
     "payment instalment",
 ];
 
-/// Names of fields that mean the same.
+/// Synonyms of field names.
 const FIELDS: &[&str] = &[
     "due deadline until",
     "text body content contents message words",
@@ -58,7 +57,7 @@ const FIELDS: &[&str] = &[
     "author writer by",
 ];
 
-/// Values of lists that mean the same; several words are a phrase.
+/// Synonyms of choice values; several words are a phrase.
 const VALUES: &[&str] = &[
     "open,reopen,unfinished,outstanding,remaining,left,still,pending,to do,undone,incomplete,unresolved,not done",
     "done,finished,complete,completed,closed,resolved,finish",
@@ -80,7 +79,7 @@ const VALUES: &[&str] = &[
 
 type Groups = LazyLock<HashMap<String, Vec<usize>>>;
 
-/// Which groups a word stands in, by its root.
+/// The groups of a word, by its stem.
 fn grouped(groups: &[&str]) -> HashMap<String, Vec<usize>> {
     let mut found: HashMap<String, Vec<usize>> = HashMap::new();
     for (at, group) in groups.iter().enumerate() {
@@ -101,23 +100,23 @@ fn together(groups: &Groups, a: &str, b: &str) -> bool {
     }
 }
 
-/// Whether two nouns stand for the same sort of thing.
+/// Whether two nouns are synonyms.
 pub(super) fn same_noun(a: &str, b: &str) -> bool {
     same_noun_roots(&root(a), &root(b))
 }
 
-/// The same for roots.
+/// The same for stems.
 pub(super) fn same_noun_roots(a: &str, b: &str) -> bool {
     a == b || together(&NOUN_GROUPS, a, b)
 }
 
-/// Whether two names of fields mean the same.
+/// Whether two field names are synonyms.
 pub(super) fn same_field(a: &str, b: &str) -> bool {
     let (a, b) = (root(a), root(b));
     a == b || together(&FIELD_GROUPS, &a, &b)
 }
 
-/// What else a value of a list may be called.
+/// Synonyms of a choice value.
 pub(super) fn said_for(choice: &str) -> impl Iterator<Item = &'static str> {
     let plain = choice.to_lowercase();
     VALUES
@@ -126,7 +125,7 @@ pub(super) fn said_for(choice: &str) -> impl Iterator<Item = &'static str> {
         .flat_map(|group| group.split(','))
 }
 
-/// Whether a type of thing is a person.
+/// Whether a type of record is a person.
 pub(super) fn is_person(entity_type: &str) -> bool {
     [
         "contact",
@@ -154,7 +153,7 @@ pub(super) fn is_person(entity_type: &str) -> bool {
         || together(&NOUN_GROUPS, &root(entity_type), &root("person"))
 }
 
-/// Nouns that stand for anything.
+/// Generic nouns, such as "thing".
 pub(super) fn is_generic(word: &str) -> bool {
     [
         "one",
@@ -243,7 +242,7 @@ const IRREGULAR: &[(&str, &str)] = &[
     ("dealing", "deal"),
 ];
 
-/// What the forms of a word have in common, with the irregular ones.
+/// The stem of a word, including irregular forms.
 pub(super) fn root(word: &str) -> String {
     static FORMS: LazyLock<HashMap<&str, &str>> = LazyLock::new(|| IRREGULAR.iter().copied().collect());
     stem(FORMS.get(word).copied().unwrap_or(word))
@@ -265,47 +264,47 @@ pub(super) fn singular(word: &str) -> String {
     }
 }
 
-/// Whether a noun is said in the plural.
+/// Whether a noun is in the plural.
 pub(super) fn plural(word: &str) -> bool {
     singular(word) != word || ["who", "everybody", "everyone", "everything", "people"].contains(&word)
 }
 
-/// What may stand before a wish and says nothing.
+/// Fillers before a request.
 pub(super) static FILLERS: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"^(?:[\s,.!:;–-]*\b(?:please|pls|plz|kindly|hey|hi|hello|ok|okay|so|well|and|also|then|now|first|firstly|next|finally|just|actually|oh|alright|right|go ahead and|after that|afterwards|can you|could you|would you|will you|can i|could i|can we|may i|let me|let us|let's|let’s|i want you to|i want to|i'd like you to|i'd like to|i’d like to|i would like to|i would like|i'd like|i want|i wanna|we want to|want to|i wish to|you should|you can|tell me|show me)\b)+[\s,.!:;–-]*",
     )
 });
 
-/// Politeness at the end of a wish.
+/// Politeness at the end of a request.
 pub(super) static TRAILERS: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"(?:[\s,.!?;]*\b(?:please|pls|plz|thanks|thank you|thx|for me|to me|right now|now|at the moment|at present|these days|asap|would you|will you|could you|again|so far|from (?:before|earlier)|out loud)\b)*[\s,.!?;]*$",
     )
 });
 
-/// Small talk: a message that is one of these and little else.
+/// Small talk: a message with little else.
 pub(super) static CHAT: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"^(?:\W*\b(?:hi|hiya|hello|hey|howdy|yo|there|good (?:morning|afternoon|evening|night|day)|morning|thanks?|thank you|thx|ty|cheers|mate|bye|goodbye|see you|later|ok|okay|k|fine|great|cool|nice|nice one|perfect|awesome|wonderful|excellent|well done|good job|good|haha+|hehe|lol|hm+|uh|um|oh|ah|wow|yes|no|yep|nope|yeah|sure|never ?mind|forget it|that's all|that is all|that’s all|that's it|so much|very much|a lot|you're|you are|youre|you’re|so|the best|amazing|welcome|quick|fast|clever|smart|kind|sweet|funny|brilliant|helpful|that (?:was|is) (?:quick|fast|great|good|nice|helpful|perfect)|you saved (?:my|the) (?:day|life)|you made my day|saved my day|you rock|appreciate it|much appreciated|how are you|what's up|sorry|all|friend|everyone|again|too|really|very|much|please)\b)+\W*$",
     )
 });
 
-/// Thanks and good wishes, whatever else is said with them.
+/// Thanks and good wishes, whatever else is said.
 pub(super) static POLITE: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"^\W*(?:hi|hello|hey|hiya|(?:morning|evening|afternoon) (?:all|everyone|everybody|folks)|oh dear|thanks|thank you|thx|cheers|brilliant|great|lovely|perfect|awesome|excellent|wonderful|fantastic|super|good (?:morning|evening|afternoon|night|job|work)|nice one|well done|bye|goodbye|have a (?:nice|good|great|lovely|quiet)|see you|phew|ugh|wow|happy \w+)\b",
     )
 });
 
-/// Asking what can be done, after a word on why.
+/// A request for help, after a reason.
 pub(super) static ASKS_HELP: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"\b(?:how (?:do|does|can|should) (?:i|we|this|it|you) (?:use|work|work with|operate)(?: (?:this|it|you|that))?|what (?:can|do|could) (?:you|i|we) (?:do|ask|say|help)(?: (?:you|me|us|here|for me|to do|with this|with you|with|me with|us with))*|what (?:are you|is this) (?:good )?for|what are my options)\W*$",
     )
 });
 
-/// Asking what can be done.
+/// A request for help.
 pub(super) static HELP: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"^\W*(?:help|help me|help please|\?+|what can (?:you|i|we) (?:do|ask|say)(?: .*)?|what (?:are you able|do you know how) to do.*|what (?:kind|sort)s? of (?:things|questions|stuff) can .*|how (?:does|do) (?:this|it|that|you) (?:work|function|help).*|how do i use (?:this|it).*|what (?:do|can) you (?:do|offer|support).*|who are you|what are you|what is this|show (?:me )?(?:the )?help|commands|usage|how can you help(?: me)?|(?:i(?:'m|’m| am) new(?: here)?\W+)?how (?:do|can|should) (?:i|we) (?:use|operate|work with) (?:this|it|you).*)\W*$",

@@ -1,11 +1,11 @@
-//! The words of the tools: how much of what was said is said of each tool, too, in its name, its
-//! description or its fields.
+//! Word overlap between an utterance and each tool's name, description and fields.
 //!
 //! Invariants
-//! - A word counts for what it tells apart: one that every tool of a domain uses counts nothing.
-//! - Forms of a word are the same word; words of one family, and of one group of everyday English,
-//!   are nearly the same. How near the encoder holds two words by themselves told nothing more,
-//!   measured on eleven applications.
+//! - A word counts by how well it discriminates: one that every tool of a domain uses counts
+//!   nothing.
+//! - Inflected forms are the same word; words of one family, and of one synonym group, are nearly
+//!   the same. The encoder's similarity of single words added nothing, measured on eleven
+//!   applications.
 
 use super::catalogue::Prepared;
 use super::lexicon::root;
@@ -22,23 +22,23 @@ use steward_domain::DomainName;
 pub(super) enum Zone {
     Name,
     Description,
-    /// Names, descriptions and values of what it takes; names of what it gives.
+    /// Names, descriptions and values of its arguments; names of its result fields.
     Fields,
 }
 
 /// All words of all tools.
 #[derive(Debug, Default)]
 pub(super) struct Lexis {
-    /// Their roots, and how they are written.
+    /// Their stems, and their spellings.
     words: Vec<(String, String)>,
     by_root: HashMap<String, usize>,
-    /// The words of each tool, in the order of the catalogue.
+    /// The words of each tool, in catalogue order.
     tools: Vec<BTreeMap<usize, Zone>>,
-    /// What each word tells apart where it stands, by domain.
+    /// How well each word discriminates in its zone, by domain.
     tells: HashMap<(Option<DomainName>, usize, Zone), f32>,
 }
 
-/// What a clause has in common with a tool.
+/// The overlap of a clause with a tool.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Shared {
     pub(super) name: f32,
@@ -52,7 +52,7 @@ impl Shared {
     }
 }
 
-/// What a word of a clause has in common with every word of the tools.
+/// The similarity of a clause's word to every word of the tools.
 pub(super) struct Similarity(Vec<(usize, f32)>);
 
 impl Lexis {
@@ -76,8 +76,7 @@ impl Lexis {
         Self { words: all, by_root, tools: own, tells }
     }
 
-    /// The word of the tools that a word is, with one slip in it. Short words are too near to each
-    /// other to say.
+    /// The tool word that a word is a misspelling of. Short words are too similar to each other.
     pub(super) fn meant(&self, lower: &str, stem: &str) -> Option<&str> {
         if lower.len() < 6 || self.by_root.contains_key(stem) {
             return None;
@@ -89,7 +88,7 @@ impl Lexis {
         self.words.iter().map(|(_, word)| word).find(near).map(String::as_str)
     }
 
-    /// Holds a word, by its root, against all words of the tools.
+    /// Compares a stem with all words of the tools.
     pub(super) fn like(&self, said: &str) -> Similarity {
         let like = |root: &str| match () {
             () if root == said => Some(1.0),
@@ -102,7 +101,7 @@ impl Lexis {
         )
     }
 
-    /// What words have in common with a tool.
+    /// The overlap of words with a tool.
     pub(super) fn shared(&self, said: &[Similarity], at: usize, domain: Option<&DomainName>) -> Shared {
         let mut shared = Shared::default();
         let Some(own) = self.tools.get(at) else { return shared };
@@ -125,14 +124,14 @@ impl Lexis {
     }
 }
 
-/// Whether two roots belong to one family: "weigh" and "weight", "depart" and "departure".
+/// Whether two stems belong to one family: "weigh" and "weight", "depart" and "departure".
 fn kin(a: &str, b: &str) -> bool {
     let same = a.bytes().zip(b.bytes()).take_while(|(x, y)| x == y).count();
     let (rest, other) = (a.len() - same, b.len() - same);
     (same >= 5 && rest.max(other) <= 3 && rest.min(other) == 0) || (same >= 4 && rest + other == 1)
 }
 
-/// The words that a tool is spoken of with.
+/// The words that describe a tool.
 fn spoken(tool: &Prepared) -> Vec<(String, Zone)> {
     let mut found: Vec<(String, Zone)> = Vec::new();
     let bare = tool.tool.name.rsplit('.').next().unwrap_or_default();
@@ -153,12 +152,12 @@ fn spoken(tool: &Prepared) -> Vec<(String, Zone)> {
     if let Some(output) = &tool.tool.output {
         given(output, 0, &mut |name| text(&name_words(name).join(" "), Zone::Fields));
     }
-    // What a plain verb asks for is weighed elsewhere.
+    // Plain verbs are scored elsewhere.
     found.retain(|(word, _)| word.len() > 1 && !is_stop(word) && !is_plain_verb(&root(word)));
     found
 }
 
-/// Names of the fields of a result, also of those of the things in it.
+/// Names of the result fields, including nested ones.
 fn given(schema: &Value, depth: usize, tell: &mut dyn FnMut(&str)) {
     if depth > 3 {
         return;
@@ -172,8 +171,8 @@ fn given(schema: &Value, depth: usize, tell: &mut dyn FnMut(&str)) {
     }
 }
 
-/// A word in a name is told apart from other names, one in a description from names and
-/// descriptions, one of the fields from all.
+/// A word in a name is compared with other names, one in a description with names and descriptions,
+/// one of the fields with all.
 fn tells(
     tools: &[Prepared],
     own: &[BTreeMap<usize, Zone>],

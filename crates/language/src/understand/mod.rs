@@ -1,16 +1,16 @@
-//! From what was said to steps that a runtime can carry out.
+//! Turns an utterance into steps that a runtime can execute.
 //!
 //! Invariants
-//! - Pure and deterministic: the same catalogue, words and context give the same understanding. No
-//!   clock is read.
-//! - Nothing of any application is written here. Tools are known by their schemas, names,
-//!   descriptions and examples.
-//! - Text between quotes, and what stands where a title is expected, is data: it is never read as a
-//!   wish.
-//! - Nothing is guessed. What may mean several things becomes a question with options.
+//! - Pure and deterministic: the same catalogue, text and context give the same result. No clock is
+//!   read.
+//! - Nothing is specific to an application. Tools are known by their schemas, names, descriptions
+//!   and examples.
+//! - Quoted text, and text where a title is expected, is data: it is never interpreted as a
+//!   request.
+//! - Nothing is guessed. An ambiguity becomes a clarifying question with options.
 //!
-//! It calls nothing: [`Reader::finder`] says which lookup would help, [`Reader::settle`] reads what
-//! came back.
+//! This module calls nothing: [`Reader::finder`] names the lookup that would help,
+//! [`Reader::settle`] interprets its result.
 
 mod answer;
 mod catalogue;
@@ -24,6 +24,7 @@ mod ground;
 mod kinds;
 mod lexicon;
 mod lexis;
+mod literal;
 mod namesake;
 mod notice;
 mod place;
@@ -63,22 +64,22 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use steward_domain::{DomainName, IntentKind};
 
-/// Reads what is said against a catalogue of domains and tools, prepared once. Put it behind an
+/// Interprets utterances against a catalogue of domains and tools, prepared once. Put it behind an
 /// `Arc`.
 pub struct Reader {
     encoder: Arc<Encoder>,
     domains: Vec<Topic>,
     catalogue: Catalogue,
-    /// Tells domains apart; there is none to tell when there is one.
+    /// Routes to domains; none if there is only one.
     router: Option<Router>,
-    /// What was found out by [`Reader::shows`].
+    /// The cache of [`Reader::shows`].
     shown: Mutex<BTreeMap<String, bool>>,
 }
 
-/// How much of that is remembered.
+/// Maximum size of that cache.
 const KNOWN: usize = 500;
 
-/// Whether a word asks for something to be done.
+/// Whether a word is a verb of a request.
 pub(crate) fn is_verb(word: &str) -> bool {
     !verbs::verb_groups(&lexicon::root(word)).is_empty()
 }
@@ -90,7 +91,7 @@ impl std::fmt::Debug for Reader {
 }
 
 impl Reader {
-    /// Over these domains and tools. A domain without tools is one that is asked ([`Act::Ask`]).
+    /// A reader over these domains and tools. A domain without tools is queried ([`Act::Ask`]).
     #[must_use]
     pub fn new(encoder: Arc<Encoder>, domains: Vec<Topic>, tools: Vec<Tool>) -> Self {
         let titles: BTreeMap<_, _> =
@@ -102,7 +103,7 @@ impl Reader {
         Self { encoder, domains, catalogue, router, shown: Mutex::default() }
     }
 
-    /// The domains that it reads against.
+    /// Its domains.
     pub fn domains(&self) -> impl Iterator<Item = &Topic> {
         self.domains.iter()
     }
@@ -128,8 +129,8 @@ impl Reader {
         data::about(self, data, said, came_now, understood)
     }
 
-    /// Whether words by themselves ask to see something that is here: they can be offered to
-    /// somebody.
+    /// Whether a text by itself asks to see something that exists here, so that it can be
+    /// suggested.
     #[must_use]
     pub fn shows(&self, said: &str) -> bool {
         let mut known = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
@@ -151,20 +152,20 @@ impl Reader {
         shows
     }
 
-    /// What was meant.
+    /// Interprets an utterance.
     #[must_use]
     pub fn understand(&self, said: &str, given: &TurnContext<'_>) -> Understood {
         plan::understand(self, said, given)
     }
 
-    /// The kind of wish that a tool stands for, as its definition tells.
+    /// The intent of a tool, from its definition.
     #[must_use]
     pub fn stands_for(&self, tool: &str) -> Option<IntentKind> {
         self.catalogue.tool(tool).map(steps::stands_for)
     }
 
-    /// The signals of each tool for the first wish of an utterance, for learning their weights: see
-    /// [`SIGNALS`].
+    /// The signals of each tool for the first request of an utterance, for fitting their weights:
+    /// see [`SIGNALS`].
     #[must_use]
     pub fn signals(&self, said: &str, given: &TurnContext<'_>) -> Vec<(String, Vec<f32>)> {
         let named = |found: &choose::Candidate| {
@@ -174,8 +175,8 @@ impl Reader {
             .unwrap_or_default()
     }
 
-    /// What speaks for the first wish of an utterance belonging here at all, for learning its
-    /// weights: see [`SCOPE`].
+    /// The scope signals of the first request of an utterance, for fitting their weights: see
+    /// [`SCOPE`].
     #[must_use]
     pub fn scope(&self, said: &str, given: &TurnContext<'_>) -> Vec<f32> {
         let best = |said: &fill::UtteranceContext<'_>,
@@ -187,69 +188,68 @@ impl Reader {
         plan::first(self, said, given, best).flatten().unwrap_or_default()
     }
 
-    /// The lookups by which a step's target can be found, the best first. The next is worth a try
-    /// when one settles as missing.
+    /// The lookups that can find a step's target, best first. Try the next one if one settles as
+    /// missing.
     #[must_use]
     pub fn lookups(&self, step: &Step) -> Vec<Lookup> {
         settle::lookups(&self.catalogue, step)
     }
 
-    /// The lookups that show what there is in a domain, so that names are known when they are said:
+    /// The lookups that list the records of a domain, so that their names can be recognised:
     /// [`TurnContext::world`].
     #[must_use]
     pub fn survey(&self, domain: &DomainName) -> Vec<Lookup> {
         world::survey(&self.catalogue, domain)
     }
 
-    /// What such lookups have shown, for [`TurnContext::world`].
+    /// The records from the results of such lookups, for [`TurnContext::world`].
     #[must_use]
     pub fn gather(&self, shown: &[(Lookup, Value)]) -> Vec<SeenRecord> {
         world::gather(&self.catalogue, shown)
     }
 
-    /// The same as [`Reader::settle`] for what one lookup gave: a tool that shows one thing by
-    /// these very words has found it.
+    /// The same as [`Reader::settle`] for the result of one lookup: a tool that returns one record
+    /// for exactly these words has found it.
     #[must_use]
     pub fn settle_by(&self, step: &Step, lookup: &Lookup, seen: &[Noticed]) -> Settled {
         world::settle_by(&self.catalogue, step, lookup, seen)
     }
 
-    /// The best of [`Reader::lookups`]. Nothing when the target needs none, or nothing here can
-    /// look it up.
+    /// The best of [`Reader::lookups`]. None if the target needs none, or no tool can look it up.
     #[must_use]
     pub fn finder(&self, step: &Step) -> Option<Lookup> {
         self.lookups(step).into_iter().next()
     }
 
-    /// The things that a tool's result speaks of, in order.
+    /// The records in a tool's result, in order.
     #[must_use]
     pub fn notice(&self, tool: &str, arguments: &Map<String, Value>, result: &Value) -> Vec<Noticed> {
         let _ = arguments;
         notice::notice(&self.catalogue, tool, result)
     }
 
-    /// The record in each row of a table that is shown, among what was noticed in the same result.
+    /// The record of each displayed table row, among the records of the same result.
     #[must_use]
     pub fn rows(&self, table: &crate::answer::Table, noticed: &[Noticed]) -> Vec<Option<Noticed>> {
         notice::rows_of(table, noticed)
     }
 
-    /// What a step's target is, by what a lookup or an earlier step gave. A target of the
-    /// conversation needs nothing seen.
+    /// Resolves a step's target from the result of a lookup or an earlier step. A target of the
+    /// conversation needs no result.
     #[must_use]
     pub fn settle(&self, step: &Step, seen: &[Noticed]) -> Settled {
         settle::settle(&self.catalogue, 0, step, seen)
     }
 
-    /// The step with the tool that acts on what was found: "delete Reed" may delete a contact or a
-    /// deal.
+    /// The step with the tool that acts on the record found: "delete Reed" may delete a contact or
+    /// a deal.
     #[must_use]
     pub fn fit(&self, step: &Step, found: &[Noticed]) -> Step {
         settle::fit(&self.catalogue, step, found)
     }
 
-    /// The arguments of each call that a step comes to, once its target is found: one call for each
-    /// thing. A target of the conversation ([`Target::Known`]) needs no finding: hand in nothing.
+    /// The arguments of each call of a step, once its target is found: one call for each record. A
+    /// target of the conversation ([`Target::Known`]) needs no lookup: pass nothing.
     #[must_use]
     pub fn calls(&self, step: &Step, found: &[Noticed]) -> Vec<Map<String, Value>> {
         settle::calls(&self.catalogue, step, found)

@@ -1,7 +1,7 @@
-//! Names that records of several types or applications bear.
+//! Records of several types or applications with the same name.
 //!
-//! Invariant: what would change something by a name that two records bear is asked about, unless
-//! one of them was spoken of last.
+//! Invariant: a change by an ambiguous name needs a clarifying question, unless one of the records
+//! was mentioned last.
 
 use super::catalogue::{Catalogue, Prepared};
 use super::choose::Candidate;
@@ -14,8 +14,8 @@ use super::wish::Clause;
 use super::{point, record};
 use crate::skill::Recent;
 
-/// "Delete Garden plan", where a task and a note are called so: it is asked which, unless one of
-/// them was spoken of last.
+/// "Delete Garden plan", if a task and a note have this name: ask which, unless one of them was
+/// mentioned last.
 pub(super) fn ask_which(
     said: &UtteranceContext<'_>,
     clause: &Clause,
@@ -63,9 +63,9 @@ pub(super) fn ask_which(
     Some(Read::Steps(vec![step], Some(question)))
 }
 
-/// Records of other types or applications that bear the name by which the best candidate found its
-/// own, with what does the same to them. `named` says whether the words name the type: then only
-/// records of that type count.
+/// Records of other types or applications with the name of the best candidate's record, with the
+/// tools that do the same to them. `named` means that the type is stated: then only records of that
+/// type count.
 fn namesakes<'a>(
     catalogue: &Catalogue,
     found: &'a [Candidate],

@@ -1,4 +1,4 @@
-//! The things that a result speaks of, in whatever shape it gives them.
+//! Extracts the records from a tool's result of any shape.
 
 use super::catalogue::{Catalogue, Prepared, Role};
 use super::lexicon::singular;
@@ -7,11 +7,11 @@ use super::types::Noticed;
 use crate::answer::Table;
 use serde_json::{Map, Value};
 
-/// How deep a result is looked into, and how many things are taken from it.
+/// Maximum depth of a result, and maximum number of records.
 const DEEPEST: usize = 6;
 const MOST: usize = 500;
 
-/// The things of a result.
+/// The records of a result.
 pub(super) fn notice(catalogue: &Catalogue, tool: &str, result: &Value) -> Vec<Noticed> {
     let prepared = catalogue.tool(tool);
     let kind = prepared.and_then(|tool| tool.entity.clone()).unwrap_or_else(|| "result".into());
@@ -26,8 +26,8 @@ pub(super) fn notice(catalogue: &Catalogue, tool: &str, result: &Value) -> Vec<N
     seen
 }
 
-/// The record in each row of a table. A row is the record whose values it shows; records that are
-/// only named inside of a row are not rows.
+/// The record of each table row. A row is the record whose values it shows; records that are only
+/// mentioned inside a row are not rows.
 pub(super) fn rows_of(table: &Table, noticed: &[Noticed]) -> Vec<Option<Noticed>> {
     let plain = |value: &Value| value.is_string() || value.is_number() || value.is_boolean();
     let is_row = |row: &[Value], record: &Noticed| {
@@ -59,7 +59,7 @@ fn look(
                 return;
             }
             let mut own = thing(kind, fields);
-            // What has no name is known by what its tools find it by.
+            // A record without a name is identified by the fields that its tools select it by.
             if let Some(own) = own.as_mut().filter(|own| own.name.is_none()) {
                 own.name = catalogue
                     .tools
@@ -69,7 +69,7 @@ fn look(
                     .map(str::to_owned)
                     .next();
             }
-            // The items of a bill are no bills.
+            // The items of a bill are not bills.
             let numbered = own.is_some() && fields.contains_key("id");
             found.extend(own);
             for (name, inner) in fields.iter().filter(|(_, inner)| inner.is_array() || inner.is_object()) {
@@ -88,7 +88,7 @@ fn look(
     }
 }
 
-/// Names of lists that say nothing of what is in them.
+/// Generic list names, which do not name the type of the items.
 pub(super) fn general(name: &str) -> bool {
     ["item", "result", "data", "row", "record", "entry", "value", "match", "hit", "list", "content"]
         .contains(&name)
@@ -116,7 +116,8 @@ fn thing(kind: &str, fields: &Map<String, Value>) -> Option<Noticed> {
     };
     let id = get(&["id", own_id.as_str(), "key", "uuid", "number"]);
     let name = get(&["title", "name", "label", "subject", "full_name", "display_name", kind]);
-    // Without an id, what bears the name of its type, or comes first in a row, is known by that.
+    // Without an id, a record is identified by the field with its type's name, or by the first
+    // field of a row.
     let first = || {
         fields
             .iter()

@@ -1,10 +1,10 @@
-//! Places in a list, as they are said: "the second one", "the last two", "both".
+//! Positions in a list: "the second one", "the last two", "both".
 
 use crate::pattern::pattern;
 use regex::Regex;
 use std::sync::LazyLock;
 
-/// A place in a list.
+/// A position in a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ListPosition {
     Nth(usize),
@@ -36,12 +36,12 @@ static NTH: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
-/// The place in a list that words name.
+/// The position that a text names.
 pub(super) fn place(plain: &str) -> Option<ListPosition> {
     placed(plain).map(|(place, _)| place)
 }
 
-/// The word behind a place, which may say what is counted: "the second task", "both of the notes".
+/// The noun after a position, which may name the type: "the second task", "both of the notes".
 fn noun(plain: &str, end: usize) -> Option<String> {
     let rest = plain.get(end..)?.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
     rest.take(4)
@@ -49,7 +49,7 @@ fn noun(plain: &str, end: usize) -> Option<String> {
         .map(str::to_owned)
 }
 
-/// The place in a list that words name, with the word behind it.
+/// The position that a text names, with the noun after it.
 pub(super) fn placed(plain: &str) -> Option<(ListPosition, Option<String>)> {
     let at = |found: Option<regex::Match<'_>>| found.and_then(|found| noun(plain, found.end()));
     let number = |word: &str| {

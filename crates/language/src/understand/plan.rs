@@ -1,5 +1,5 @@
-//! From clauses to steps: the tool of each, what it acts on, what must be asked first, and what
-//! follows what.
+//! Turns clauses into steps: the tool of each, its target, what must be asked first, and
+//! dependencies.
 
 use super::answer;
 use super::catalogue::{Catalogue, Prepared, Role, ToolField};
@@ -21,12 +21,12 @@ use super::unsure::{bare, tokens_within, which_new};
 use super::values::days;
 use super::verbs::Class;
 use super::wish::{Clause, Cue, clauses, heads, is, is_remark, points_back};
-use super::{Reader, namesake, route, scope, talk};
+use super::{Reader, literal, namesake, route, scope, talk};
 use crate::skill::sure;
 use std::collections::BTreeMap;
 use steward_domain::{Confidence, DomainName};
 
-/// The most steps that one utterance comes to.
+/// Maximum number of steps of one utterance.
 const STEPS: usize = 12;
 
 pub(super) fn understand(reader: &Reader, said: &str, given: &TurnContext<'_>) -> Understood {
@@ -38,7 +38,8 @@ pub(super) fn understand(reader: &Reader, said: &str, given: &TurnContext<'_>) -
         }
         answered = Answered::Unrelated;
     }
-    let mut out = fresh(reader, &mut text, given);
+    let read = fresh(reader, &mut text, given);
+    let mut out = literal::completed(reader, &text, read);
     out.answered = answered;
     if text.cut {
         out.reasons.push(format!("only the first {LONGEST} bytes were read"));
@@ -49,7 +50,7 @@ pub(super) fn understand(reader: &Reader, said: &str, given: &TurnContext<'_>) -
     out
 }
 
-/// The first clause with the tools that it may mean, for learning what signals count.
+/// The first clause with its candidate tools, for fitting the weights.
 pub(super) fn first<T>(
     reader: &Reader,
     said: &str,
@@ -71,7 +72,7 @@ pub(super) fn first<T>(
     Some(with(&said, clause, &around, &choose(&said, clause, &around)))
 }
 
-/// Reads an utterance that answers no question.
+/// Interprets an utterance that does not answer a question.
 fn fresh(reader: &Reader, text: &mut Text, given: &TurnContext<'_>) -> Understood {
     if text.tokens.is_empty() {
         return Understood::plain(Kind::Chat, "nothing was said");
@@ -87,11 +88,14 @@ fn fresh(reader: &Reader, text: &mut Text, given: &TurnContext<'_>) -> Understoo
     }
     let heads = heads(text);
     reader.catalogue.mend(text, &heads);
+    if let Some(read) = literal::understand(reader, text) {
+        return read;
+    }
     if let Some(followed) = follow::follow(reader, text, given) {
         return followed;
     }
     let ground = Ground::read(text, &reader.catalogue, given.world);
-    // "Salt, Fat, Acid, Heat" is one name: what stands inside of it parts nothing.
+    // "Salt, Fat, Acid, Heat" is one name: commas inside it separate nothing.
     for mention in ground.mentions.iter().filter(|mention| mention.whole && mention.several) {
         text.unpart(mention.start, mention.end);
     }
@@ -100,7 +104,7 @@ fn fresh(reader: &Reader, text: &mut Text, given: &TurnContext<'_>) -> Understoo
     out.reasons.clear();
     let mut shares: BTreeMap<DomainName, f32> = BTreeMap::new();
     let mut earlier: Vec<(usize, bool)> = Vec::new();
-    // What somebody says of themselves before they come to what they want.
+    // A remark of the speaker before the actual request.
     let mut remark: Option<(Vec<Step>, Option<Question>)> = None;
     for clause in clauses(text, &reader.catalogue).into_iter().take(STEPS) {
         let routed = route::route(reader, text.slice(clause.start, clause.end).trim());
@@ -159,14 +163,14 @@ fn fresh(reader: &Reader, text: &mut Text, given: &TurnContext<'_>) -> Understoo
     out
 }
 
-/// Whether somebody only says something of themselves, of which nothing can be made yet.
+/// Whether the clause is only a remark of the speaker, without a usable request.
 fn idle(text: &Text, clause: &Clause, question: Option<&Question>) -> bool {
     matches!(question, Some(Question { why: QuestionKind::Entity | QuestionKind::Field, .. }))
         && is_remark(text, clause.start, clause.end)
 }
 
-/// "The flights are getting expensive, make that one urgent": what is told of something, with no
-/// word of what is to be done, is taken back when the next wish is about the same.
+/// "The flights are getting expensive, make that one urgent": a step guessed from a statement is
+/// dropped if the next request is about the same record.
 fn drop_guess(out: &mut Understood, steps: &mut [Step], earlier: &mut Vec<(usize, bool)>) {
     let at = out.steps.len().saturating_sub(1);
     let (Some(last), [next]) = (out.steps.last(), &mut *steps) else { return };
@@ -178,15 +182,15 @@ fn drop_guess(out: &mut Understood, steps: &mut [Step], earlier: &mut Vec<(usize
     let of_last = matches!(&next.target, Some(Target::OfStep { step, .. }) if *step == at);
     if guessed && same && !of_last && !next.read_only && next.reasons.iter().any(|reason| reason == VERB_FITS)
     {
-        // It follows nothing any more.
+        // The dependency is removed.
         next.after.clear();
         out.steps.clear();
         earlier.clear();
     }
 }
 
-/// "Four tins are damaged, please write them off": what says the same of the same thing again is
-/// one wish. Gives back what is new.
+/// "Four tins are damaged, please write them off": a repeated request about the same record is one
+/// request. Returns what is new.
 fn same_again(
     out: &mut Understood,
     steps: Vec<Step>,
@@ -198,7 +202,7 @@ fn same_again(
     let Some(last) = out.steps.last_mut().filter(|last| last.act == next.act && last.tool().is_some()) else {
         return Some((steps, question));
     };
-    // What asks something of its own is a wish of its own.
+    // A clause with its own question is a separate request.
     let missing = |question: &Question| question.why == QuestionKind::Field;
     if question.as_ref().is_some_and(|question| !missing(question)) {
         return Some((steps, question));
@@ -225,7 +229,7 @@ fn same_again(
     None
 }
 
-/// "Before you delete it, show it": what is said second is done first.
+/// "Before you delete it, show it": the second part is executed first.
 fn reorder(steps: &mut [Step], earlier: &[(usize, bool)]) {
     if let [(0, false), (at, true)] = earlier
         && *at == 1
@@ -241,7 +245,7 @@ fn reorder(steps: &mut [Step], earlier: &[(usize, bool)]) {
     }
 }
 
-/// What the steps have in common.
+/// Sets the fields that depend on all steps.
 pub(super) fn finish(reader: &Reader, out: &mut Understood, shares: &BTreeMap<DomainName, f32>) {
     if out.kind == Kind::OutOfScope && !out.steps.is_empty() {
         out.kind = Kind::Act;
@@ -278,7 +282,7 @@ pub(super) fn finish(reader: &Reader, out: &mut Understood, shares: &BTreeMap<Do
     }
 }
 
-/// What a clause comes to.
+/// The result of interpreting a clause.
 pub(super) enum Read {
     Steps(Vec<Step>, Option<Question>),
     Ask(Question, Vec<Step>),
@@ -321,7 +325,8 @@ fn clause_steps(
     }
     let plain = text.plain.get(start..end).unwrap_or_default();
     let can = |record: &RecordRef| referent::candidate(catalogue, &found, best, record).is_some();
-    // What an earlier step of the same message shows comes before what the conversation showed.
+    // The result of an earlier step in the same message takes precedence over what the conversation
+    // showed.
     let listed = referent::shown_by(catalogue, plain, earlier);
     let referent = match &listed {
         Some(listed) => Referent::Latest(listed.clone()),
@@ -346,8 +351,8 @@ fn clause_steps(
     act_on(&scene, best, step)
 }
 
-/// "Assign all open repairs to Keystone": what is to be done to all of them, however many words say
-/// which.
+/// "Assign all open repairs to Keystone": an action on all records that match, however many words
+/// describe them.
 fn of_all<'a>(
     catalogue: &Catalogue,
     text: &Text,
@@ -374,7 +379,7 @@ fn of_all<'a>(
     })
 }
 
-/// What is weighed beside the words of a clause.
+/// The context for ranking the tools of a clause.
 fn around<'a>(
     reader: &'a Reader,
     text: &Text,
@@ -396,7 +401,7 @@ fn around<'a>(
     }
 }
 
-/// "The board one, please": to point at something is to ask to see it.
+/// "The board one, please": pointing at a record asks to see it.
 fn pointing(text: &Text, clause: &Clause, given: &TurnContext<'_>) -> Clause {
     let (start, end) = text.trimmed(clause.start, clause.end);
     let plain = text.plain.get(start..end).unwrap_or_default();
@@ -414,7 +419,7 @@ fn pointing(text: &Text, clause: &Clause, given: &TurnContext<'_>) -> Clause {
     clause
 }
 
-/// "Gone Girl": a verb inside of a name is none.
+/// "Gone Girl": a verb inside a name is not a verb.
 fn unnamed(ground: &Ground<'_>, clause: &Clause) -> Clause {
     let mut clause = clause.clone();
     let inside = |(start, end): &(usize, usize)| {
@@ -426,8 +431,8 @@ fn unnamed(ground: &Ground<'_>, clause: &Clause) -> Clause {
     clause
 }
 
-/// "When does Ann Bell leave?": a question about something named, which nothing else answers, is
-/// answered by showing it.
+/// "When does Ann Bell leave?": a question about a named record that no other tool answers is
+/// answered by showing the record.
 fn about_one<'a>(
     said: &UtteranceContext<'_>,
     clause: &Clause,
@@ -444,8 +449,8 @@ fn about_one<'a>(
     if !clause.asks || strong(clause) || !named || scope::inside(said, best, clause, around) {
         return None;
     }
-    // What is asked of it is a word that a tool uses which acts on the same: "leave", where guests
-    // are checked out.
+    // The attribute is a word of another tool for the same type: "leave", if guests are checked
+    // out.
     let spoken_of = |read: &Prepared| {
         let same = |other: &Prepared| {
             let selects =

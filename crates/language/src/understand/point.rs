@@ -1,8 +1,8 @@
-//! What a step acts on: by id, by words, by pointing back to the conversation or to an earlier step
-//! of the same utterance.
+//! Finds the target of a step: by id, by name, by reference to the conversation or to an earlier
+//! step of the same utterance.
 //!
-//! Invariant: only things of the type that the tool acts on are taken. What fits as well as another
-//! is asked about.
+//! Invariant: only records of the type that the tool acts on are accepted. Ambiguities lead to a
+//! question.
 
 use super::catalogue::{Catalogue, Prepared, Role};
 use super::fill::{Filled, Grounded};
@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-/// Everything that is known where a step is put together.
+/// The context in which a step is built.
 #[derive(Clone, Copy)]
 pub(super) struct Scene<'a> {
     pub(super) catalogue: &'a Catalogue,
@@ -31,15 +31,15 @@ pub(super) struct Scene<'a> {
     pub(super) earlier: &'a [Step],
     /// The tool that it calls.
     pub(super) tool: &'a Prepared,
-    /// What the clause points back to in the conversation.
+    /// What the clause refers to in the conversation.
     pub(super) referent: &'a Referent,
 }
 
-/// What a clause points to.
+/// The targets that a clause refers to.
 pub(super) enum Referents {
-    /// Each is a step.
+    /// One step each.
     To(Vec<Target>),
-    /// One of these: a question and its options.
+    /// Ambiguous: a question and its options.
     Unclear(String, Vec<Choice>),
 }
 
@@ -57,7 +57,7 @@ fn pick(place: Option<ListPosition>, plain: &str) -> Pick {
     }
 }
 
-/// What an earlier step of the utterance gives for a type of thing.
+/// The result of an earlier step of the utterance, as a target of this type.
 pub(super) fn of_earlier(
     catalogue: &Catalogue,
     earlier: &[Step],
@@ -84,7 +84,7 @@ pub(super) fn of_earlier(
     }
 }
 
-/// The one thing of the conversation that words name.
+/// The only record of the conversation that a text names.
 fn spoken_of(words: &str, recent: &[Recent], tool: &Prepared) -> Option<Target> {
     let as_noticed = |one: &Recent| Noticed {
         entity_type: one.entity_type.clone(),
@@ -130,8 +130,8 @@ pub(super) fn target(scene: &Scene<'_>, filled: &Filled, step: &Step) -> Referen
     let (from, to) = text.trimmed(clause.start, clause.end);
     let place = place(text.plain.get(from..to).unwrap_or_default());
     let back = pronoun(plain);
-    // Where it is known what there is, small words beside a pronoun, a place or the word for the
-    // type are no name of it.
+    // If the existing records are known, lower-case words beside a pronoun, a position or a type
+    // word are not a name.
     let seen = given.world.iter().any(|seen| seen.thing.entity_type == entity);
     let before = |start: usize| {
         let token = text.tokens.iter().rev().find(|token| token.end <= start);
@@ -153,12 +153,12 @@ pub(super) fn target(scene: &Scene<'_>, filled: &Filled, step: &Step) -> Referen
         .target
         .as_ref()
         .filter(|piece| !(seen && pointed(piece.start) && small(&piece.words) && !quoted(piece.start)))
-        // "That note": the word for the type names nothing.
+        // "That note": the type word is not a name.
         .filter(|piece| {
             let only_typed = !catalogue.types_of(&piece.words.to_lowercase()).is_empty();
             !(only_typed && ["that", "this"].contains(&before(piece.start)))
         });
-    // Words before a pronoun are what it stands for; behind it they say something else.
+    // Words before a pronoun are its antecedent; words after it are something else.
     let first = words.is_some_and(|piece| back.is_none_or(|at| piece.start < clause.start + at));
     let own =
         |one: &&Recent| one.entity_type == entity && (one.domain.is_none() || one.domain == tool.tool.domain);
@@ -202,7 +202,7 @@ pub(super) fn target(scene: &Scene<'_>, filled: &Filled, step: &Step) -> Referen
             parts
                 .into_iter()
                 .map(|words| match words.parse::<u64>() {
-                    // A bare number is the number of it.
+                    // A plain number is an id.
                     Ok(number) if tool.field(Role::Id).is_some() && filled.placed == 0 => {
                         Target::Id { id: json!(number), entity_type: entity_type.clone() }
                     }
@@ -214,7 +214,7 @@ pub(super) fn target(scene: &Scene<'_>, filled: &Filled, step: &Step) -> Referen
     let plain = text.plain.get(from..to).unwrap_or_default();
     let sorted = recent;
     if let Some(newest) = newest(plain, &sorted) {
-        // What was spoken of last is of another type: this one is meant at best.
+        // The most recently mentioned record has another type: this one is only a guess.
         if given.recent.iter().any(|one| one.last > newest.last) {
             let options = record::options([&thing(newest)]);
             return Referents::Unclear(record::which(&entity, &options), options);
@@ -245,7 +245,7 @@ pub(super) fn target(scene: &Scene<'_>, filled: &Filled, step: &Step) -> Referen
     {
         return Referents::To(vec![target]);
     }
-    // "Print the badge": nothing is named, and only one of its type was spoken of last.
+    // "Print the badge": no name, and only one record of this type was mentioned last.
     let last = given.recent.iter().map(|one| one.last).max();
     let lately: Vec<&Recent> = sorted.iter().filter(|one| Some(one.last) == last).collect();
     if let ([only], false) = (lately.as_slice(), indefinite(plain)) {
@@ -254,19 +254,19 @@ pub(super) fn target(scene: &Scene<'_>, filled: &Filled, step: &Step) -> Referen
     Referents::Unclear(format!("Which {entity} do you mean?"), Vec::new())
 }
 
-/// Whether no particular one is spoken of.
+/// Whether the reference is indefinite.
 fn indefinite(plain: &str) -> bool {
     plain.split(|c: char| !c.is_alphanumeric()).any(|word| {
         ["a", "an", "any", "another", "some", "one", "other", "else", "something"].contains(&word)
     })
 }
 
-/// What is known by its name: the one, all of them, or the one that was spoken of lately.
+/// The target by name: a single record, all of them, or the one mentioned recently.
 fn known(found: &Grounded, given: &TurnContext<'_>, tool: &Prepared) -> Referents {
     let things = &found.things;
     let entity = tool.entity.as_deref().unwrap_or_default();
-    // What would change something that is known only by a value of it is asked about first, even
-    // when there is only one.
+    // A change to a record that is identified only by one of its values needs confirmation, even if
+    // there is only one.
     let own = |thing: &RecordRef| {
         let world = given
             .world
@@ -282,8 +282,8 @@ fn known(found: &Grounded, given: &TurnContext<'_>, tool: &Prepared) -> Referent
         .iter()
         .filter(|thing| given.recent.iter().any(|one| self::thing(one).is_same(thing)))
         .collect();
-    // Names that differ only in case are asked about, whichever was spoken of: the words do not
-    // tell them apart.
+    // Names that differ only in case lead to a question, whichever was mentioned: the text does not
+    // distinguish them.
     let folded = |thing: &RecordRef| thing.name.as_deref().map(str::to_lowercase);
     let twins = |one: &RecordRef| {
         things
@@ -299,8 +299,7 @@ fn known(found: &Grounded, given: &TurnContext<'_>, tool: &Prepared) -> Referent
     Referents::Unclear(record::which(entity, &options), options)
 }
 
-/// "Number 2" after a list may be its second row or the record with that number. Where these
-/// differ, it is asked.
+/// "Number 2" after a list may be its second row or the record with that id. If these differ, ask.
 fn row_or_id(
     catalogue: &Catalogue,
     plain: &str,
@@ -339,7 +338,7 @@ pub(super) fn said(text: &Text, clause: &Clause, catalogue: &Catalogue, entity: 
     inside.into_iter().any(|token| catalogue.types_of(&token.lower).iter().any(|kind| kind.name == entity))
 }
 
-/// A bare "it", "this" or "that" is what was spoken of last, when that was one thing.
+/// A plain "it", "this" or "that" is the record mentioned last, if that was a single one.
 fn newest<'a>(plain: &str, recent: &'a [Recent]) -> Option<&'a Recent> {
     let last = recent.iter().map(|one| one.last).max()?;
     let several = ["them", "they", "these", "those", "both", "all"];
@@ -351,7 +350,7 @@ fn newest<'a>(plain: &str, recent: &'a [Recent]) -> Option<&'a Recent> {
     latest.next().filter(|_| latest.next().is_none())
 }
 
-/// Turns that the skill of references does not read, in words that it does.
+/// Rephrases expressions that the reference skill does not handle.
 pub(super) fn normal(plain: &str) -> String {
     plain
         .replace("that's", "that is")
@@ -362,7 +361,7 @@ pub(super) fn normal(plain: &str) -> String {
         .replace("he's", "he is")
 }
 
-/// Where the first word stands that points back.
+/// The position of the first pronoun.
 fn pronoun(plain: &str) -> Option<usize> {
     static POINTS: LazyLock<Regex> = LazyLock::new(|| {
         pattern(
@@ -373,7 +372,7 @@ fn pronoun(plain: &str) -> Option<usize> {
         let (Some(whole), Some(next)) = (found.get(0), found.name("next")) else { continue };
         let word = plain.get(whole.start()..next.start()).unwrap_or_default();
         let next = next.as_str().trim();
-        // "that I wrote", "this week", "that milk task": nothing is pointed at but what is named.
+        // "that I wrote", "this week", "that milk task": not a pronoun.
         let alone = next.is_empty()
             || [
                 "is", "was", "one", "to", "as", "from", "for", "with", "and", "or", "please", "by", "on",
@@ -388,7 +387,7 @@ fn pronoun(plain: &str) -> Option<usize> {
     None
 }
 
-/// More ids behind the first: "note 6 and note 7".
+/// Further ids after the first: "note 6 and note 7".
 fn further(text: &Text, clause: &Clause, end: usize, tool: &Prepared) -> Vec<Value> {
     static MORE: LazyLock<Regex> =
         LazyLock::new(|| pattern(r"^\s*(?:,|and|&|, and)\s+(?:\w+ )?#?(?P<n>\d+)\b"));
@@ -409,7 +408,7 @@ fn further(text: &Text, clause: &Clause, end: usize, tool: &Prepared) -> Vec<Val
     found
 }
 
-/// "the Acme pilot and the Kestrel licences": two things, when each has its own article, or a name
+/// "the Acme pilot and the Kestrel licences": two records, if each has its own article, or a name
 /// of several words.
 fn coordinated(words: &str) -> Vec<String> {
     // Two names of several words each: "Helen Brandt and Karin Lind".

@@ -1,4 +1,4 @@
-//! A tool made ready to be understood: what it acts on, what its fields mean, what people call it.
+//! Prepares a tool for interpretation: its type of record, the roles of its fields, its synonyms.
 
 use super::catalogue::{Prepared, Role, ToolField, Type};
 use super::field::{field, is_id, is_question, selects};
@@ -14,12 +14,12 @@ use std::collections::BTreeSet;
 use std::sync::LazyLock;
 use steward_domain::DomainName;
 
-/// The words of a tool's own name, without the server's.
+/// The words of a tool's name, without the server's.
 fn own_words(name: &str) -> Vec<String> {
     name_words(name.rsplit('.').next().unwrap_or(name))
 }
 
-/// The types of things: the last nouns of names such as `create_task`, `list_companies`.
+/// The types of records: the last nouns of names such as `create_task`, `list_companies`.
 pub(super) fn types(tools: &[Tool]) -> Vec<Type> {
     let mut found: Vec<Type> = Vec::new();
     for tool in tools {
@@ -42,7 +42,7 @@ pub(super) fn types(tools: &[Tool]) -> Vec<Type> {
             found.push(Type { root: root(&name), name, domain, synonyms: BTreeSet::new() });
         }
     }
-    // `list_menu` gives `dishes`: what a list holds is a type, too.
+    // `list_menu` returns `dishes`: the items of a list are a type too.
     for tool in tools.iter().filter(|tool| tool.read_only && !is_free(&tool.input)) {
         let output =
             tool.output.as_ref().and_then(|output| output.get("properties")).and_then(Value::as_object);
@@ -57,7 +57,7 @@ pub(super) fn types(tools: &[Tool]) -> Vec<Type> {
     found
 }
 
-/// "Lists companies (customers and prospects)": the words in brackets behind the type.
+/// "Lists companies (customers and prospects)": the words in brackets after the type.
 pub(super) fn bracketed(description: &str, name: &str) -> Vec<String> {
     static BRACKETS: LazyLock<Regex> = LazyLock::new(|| pattern(r"(\w+) \(([^)]+)\)"));
     let pattern = &*BRACKETS;
@@ -72,7 +72,7 @@ pub(super) fn bracketed(description: &str, name: &str) -> Vec<String> {
         .collect()
 }
 
-/// Roots of what holds the things: "a task of the to-do list", "into the notebook", "from the sales
+/// Stems of the collection: "a task of the to-do list", "into the notebook", "from the sales
 /// pipeline".
 pub(super) fn held(description: &str) -> Vec<String> {
     static HELD: LazyLock<Regex> =
@@ -86,7 +86,8 @@ pub(super) fn held(description: &str) -> Vec<String> {
         .collect()
 }
 
-/// Whether all a tool takes is a question in plain words, beside what carries a talk on.
+/// Whether a tool's only argument is a question in plain language, beside those that continue a
+/// conversation.
 fn is_free(input: &Value) -> bool {
     let Some(fields) = input.get("properties").and_then(Value::as_object) else { return false };
     let carries = |name: &str| name.ends_with("_id") || ["session", "conversation", "thread"].contains(&name);
@@ -94,7 +95,7 @@ fn is_free(input: &Value) -> bool {
     asks == 1 && fields.len() > 1 && fields.keys().all(|name| is_question(name) || carries(name))
 }
 
-/// What the things of each type consist of: the names of their fields, as lists give them.
+/// The field names of each type's records, from the results of list tools.
 pub(super) struct Shape {
     kind: String,
     domain: Option<DomainName>,
@@ -119,7 +120,7 @@ pub(super) fn shapes(tools: &[Tool], types: &[Type]) -> Vec<Shape> {
     found
 }
 
-/// The type of the one thing that a tool gives, by what it consists of.
+/// The type of the single record that a tool returns, by its fields.
 fn gives_one(tool: &Tool, shapes: &[Shape]) -> Option<String> {
     let fields = tool.output.as_ref()?.get("properties")?.as_object()?;
     let fields: BTreeSet<String> = fields.keys().cloned().collect();
@@ -143,7 +144,8 @@ pub(super) fn prepare(encoder: &Encoder, tool: Tool, types: &[Type], shapes: &[S
     let here =
         |noun: &str| types.iter().any(|kind| kind.domain == tool.domain && kind.name == singular(noun));
     let noun = own.iter().skip(1).find(|noun| here(noun)).or_else(|| own.iter().skip(1).next_back());
-    // "The book's number": what the id belongs to is what is acted on, whatever the tool is called.
+    // "The book's number": the owner of the id is the type that is acted on, whatever the tool's
+    // name.
     let owner = tool
         .input
         .get("properties")
@@ -159,22 +161,22 @@ pub(super) fn prepare(encoder: &Encoder, tool: Tool, types: &[Type], shapes: &[S
         };
         let all: Vec<String> =
             words(text).into_iter().chain(words(&joined)).map(|word| singular(&word.lower)).collect();
-        // "The number on the menu" says less than a name such as `set_dish_availability`.
+        // "The number on the menu" is less specific than a name such as `set_dish_availability`.
         all.iter()
             .find(|word| here(word) && whose(word))
             .or_else(|| all.iter().find(|word| here(word)).filter(|_| !named))
             .cloned()
     });
-    // `book_client` makes a booking: what comes of it is what it is about.
+    // `book_client` creates a booking: its result determines its type.
     let told_id = tool.input.get("properties").is_some_and(|fields| fields.get("id").is_some());
     let made = if tool.read_only || told_id { None } else { gives_one(&tool, shapes) };
     let entity = made.or(owner).or_else(|| noun.map(|noun| singular(noun)));
     let own_group = |(group, _): &&(&'static str, Class)| *group == verb || root(group) == verb;
-    // A verb of several senses is taken in its own before others: "tag" tags, "add" creates.
+    // A verb with several senses is taken in its most specific one: "tag" tags, "add" creates.
     let known = verb_groups(&verb);
     let mut groups: BTreeSet<&'static str> =
         known.iter().filter(own_group).map(|(group, _)| *group).collect();
-    // A verb of two words is another verb: "check out" is no checking.
+    // A phrasal verb is another verb: "check out" is not checking.
     let said = phrase.as_ref().map(|(verb, particle)| format!("{verb} {particle}"));
     if let Some(said) = &said {
         groups = phrasal(said).into_iter().collect();
@@ -193,8 +195,8 @@ pub(super) fn prepare(encoder: &Encoder, tool: Tool, types: &[Type], shapes: &[S
     let many = input.contains_key("query") || input.contains_key("q");
     let class = groups.iter().find_map(|group| class_of(group));
     let has_id = input.keys().any(|name| is_id(name, entity.as_deref()));
-    // What changes something is no reading, whatever its verb; only a plain verb of reading speaks
-    // where nothing is declared.
+    // A tool that changes something is not a read, whatever its verb; a plain verb of reading
+    // counts only if nothing is declared.
     let plainly =
         ["get", "read", "list", "search", "find", "show", "view", "fetch", "query", "describ", "count"]
             .iter()
@@ -204,14 +206,13 @@ pub(super) fn prepare(encoder: &Encoder, tool: Tool, types: &[Type], shapes: &[S
         !reads(*class) || tool.read_only || (!tool.destructive && plainly && phrase.is_none())
     });
     let class = match class {
-        // `view_diary` gives bookings and takes nothing that says which one: it shows what there
-        // is.
+        // `view_diary` returns bookings and takes no selector: it is a list.
         Some(Class::Read) if !has_id && required.is_empty() && gives_several(tool.output.as_ref()) => {
             if many { Class::Search } else { Class::List }
         }
         Some(class) if reads(class) => class,
         Some(class) if !tool.read_only => {
-            // What is cleared or struck is not always gone.
+            // "Clear" and "strike" do not always delete.
             let weak = ["clear", "bin", "strike", "kill", "scrap"].iter().any(|word| root(word) == verb);
             if tool.destructive {
                 Class::Delete
@@ -221,8 +222,8 @@ pub(super) fn prepare(encoder: &Encoder, tool: Tool, types: &[Type], shapes: &[S
                 && class == Class::Update
                 && (groups.contains("reserve") || makes(&tool, entity.as_deref(), &input, &here))
             {
-                // To book what has no number yet makes a booking; to extend an offer to somebody
-                // makes an offer.
+                // Booking something without an id creates a booking; extending an offer to a person
+                // creates an offer.
                 Class::Create
             } else {
                 class
@@ -258,7 +259,7 @@ pub(super) fn prepare(encoder: &Encoder, tool: Tool, types: &[Type], shapes: &[S
             &here,
         ));
     }
-    // `settle_bill(id, table)`: with nothing else that says which one, what belongs to it does.
+    // `settle_bill(id, table)`: without another selector, the related record identifies it.
     let selected = fields.iter().any(|field| field.role == Role::Selector);
     let sets = fields.iter().any(|field| !matches!(field.role, Role::Id | Role::Open));
     if has_id && !selected && class != Class::Create && (tool.read_only || class == Class::Delete || sets) {
@@ -269,8 +270,8 @@ pub(super) fn prepare(encoder: &Encoder, tool: Tool, types: &[Type], shapes: &[S
             only.role = Role::Selector;
         }
     }
-    // The schema's order is lost in a map; required fields come first, then by name, so that it is
-    // the same everywhere.
+    // A map loses the schema's order; required fields come first, then by name, so that the order
+    // is deterministic.
     fields.sort_by(|a, b| b.required.cmp(&a.required).then(a.name.cmp(&b.name)));
     let vector = encoder.embed(&format!("{}. {}", own.join(" "), tool.description));
     let gives = gives(tool.output.as_ref(), types);
@@ -307,7 +308,7 @@ pub(super) fn prepare(encoder: &Encoder, tool: Tool, types: &[Type], shapes: &[S
     }
 }
 
-/// Whether what a tool gives is a thing of its own type, with a number that it was not told.
+/// Whether a tool returns a record of its own type, with an id that was not an argument.
 fn makes(
     tool: &Tool,
     entity: Option<&str>,
@@ -324,7 +325,7 @@ fn makes(
     number && !tool.idempotent && !input.iter().any(named)
 }
 
-/// Whether a schema is that of a list of things.
+/// Whether a schema is that of a list of records.
 fn lists(schema: &Value) -> bool {
     schema.get("items").is_some_and(|items| items.get("properties").is_some())
 }
@@ -334,7 +335,7 @@ fn gives_several(output: Option<&Value>) -> bool {
     fields.is_some_and(|fields| fields.values().any(lists))
 }
 
-/// The type of the things in a result: the name of its list.
+/// The type of the records in a result: the name of its list.
 fn gives(output: Option<&Value>, types: &[Type]) -> Option<String> {
     let fields = output?.get("properties")?.as_object()?;
     fields

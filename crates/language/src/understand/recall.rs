@@ -1,12 +1,11 @@
-//! What was spoken of when words are read: in the conversation, in the steps before, and what
-//! belongs to it.
+//! Recently mentioned records: of the conversation, of earlier steps, and related ones.
 
 use super::lexicon::same_noun;
 use super::types::{SeenRecord, Step, Target, TurnContext};
 use crate::skill::Recent;
 use std::collections::BTreeSet;
 
-/// What the steps before act on was spoken of last.
+/// Adds the targets of earlier steps as the most recently mentioned.
 pub(super) fn with_earlier(given: &TurnContext<'_>, earlier: &[Step]) -> Vec<Recent> {
     let last = given.recent.iter().map(|one| one.last).max().unwrap_or(0);
     let mut all = given.recent.to_vec();
@@ -32,34 +31,34 @@ pub(super) fn with_earlier(given: &TurnContext<'_>, earlier: &[Step]) -> Vec<Rec
     all
 }
 
-/// What was spoken of, and what is known to belong to it: who speaks of a tenant may mean the
-/// tenant's lease.
+/// The mentioned records, and known related ones: a mention of a tenant may refer to the tenant's
+/// lease.
 pub(super) fn bridged(given: &TurnContext<'_>) -> Vec<Recent> {
     let mut all: Vec<Recent> = given.recent.to_vec();
     let plain = |text: &str| text.trim().to_lowercase();
     let spoken: BTreeSet<&str> = given.recent.iter().map(|one| one.entity_type.as_str()).collect();
-    // What was itself spoken of needs no bridge.
+    // A record that was itself mentioned needs no relation.
     let others: Vec<&SeenRecord> =
         given.world.iter().filter(|seen| !spoken.contains(seen.thing.entity_type.as_str())).collect();
     for one in given.recent {
         let Some(name) = one.name.as_deref().map(plain).filter(|name| !name.is_empty()) else { continue };
         for seen in &others {
             let named = seen.thing.name.as_deref().is_some_and(|other| plain(other) == name);
-            // The field that holds it is called by its type: an appointment's `patient`.
+            // The field of the relation has the name of the type: an appointment's `patient`.
             let holds = |(field, value): (&String, &serde_json::Value)| {
                 same_noun(field, &one.entity_type) && value.as_str().is_some_and(|value| plain(value) == name)
             };
             let known = |other: &Recent| {
                 other.entity_type == seen.thing.entity_type && other.id == seen.thing.id_text()
             };
-            // What bears the same name in another application is another thing.
+            // A record of the same name in another application is unrelated.
             let here = one.domain.is_none() || one.domain == seen.domain;
             if here && (named || seen.thing.attributes.iter().any(holds)) && !all.iter().any(known) {
                 all.push(Recent {
                     entity_type: seen.thing.entity_type.clone(),
                     id: seen.thing.id_text(),
                     name: seen.thing.name.clone().or_else(|| one.name.clone()),
-                    // A place in a list is that of what was listed.
+                    // A position in a list belongs to the listed record.
                     place: None,
                     domain: seen.domain.clone(),
                     ..one.clone()

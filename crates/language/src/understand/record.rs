@@ -1,15 +1,14 @@
-//! Records as they are offered to a person: each option stands for one record, and no two options
-//! read the same.
+//! Records as options of a question: each option is one record, and all labels are distinct.
 
 use super::types::{Choice, RecordRef};
 use crate::words::words;
 use std::collections::BTreeSet;
 
-/// The most options that a question offers.
+/// Maximum number of options.
 const OPTIONS: usize = 9;
 
 /// The options of a question about records. Records whose names differ only in case or punctuation
-/// are told apart by type and id, and by their domain where that is not enough.
+/// are distinguished by type and id, and by their domain if needed.
 pub(super) fn options<'a>(records: impl IntoIterator<Item = &'a RecordRef>) -> Vec<Choice> {
     let mut offered: Vec<&RecordRef> = Vec::new();
     for record in records {

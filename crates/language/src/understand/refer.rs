@@ -1,5 +1,4 @@
-//! The things of other types that a step names or points to: the author of a book, the company of a
-//! deal.
+//! Records of other types that a step refers to: the author of a book, the company of a deal.
 
 use super::catalogue::{Catalogue, Role};
 use super::fill::Filled;
@@ -11,7 +10,7 @@ use super::wish::points_back;
 use crate::skill::{Recent, Resolution, resolve};
 use serde_json::json;
 
-/// The things of other types that a step names or points to.
+/// Resolves the records of other types that a step refers to.
 pub(super) fn refs(scene: &Scene<'_>, filled: &Filled, step: &mut Step) {
     let Scene { catalogue, text, clause, given, earlier, tool, .. } = *scene;
     for (field, piece) in &filled.refs {
@@ -44,7 +43,7 @@ pub(super) fn refs(scene: &Scene<'_>, filled: &Filled, step: &mut Step) {
             continue;
         }
         let Some(of) = field.of.clone().filter(|_| !own && (field.required || here)) else { continue };
-        // The same field of an earlier step, or what it made.
+        // The same field of an earlier step, or the record that it created.
         if let Some(argument) = earlier
             .iter()
             .rev()
@@ -95,7 +94,7 @@ pub(super) fn refs(scene: &Scene<'_>, filled: &Filled, step: &mut Step) {
     }
 }
 
-/// The name that a target already has: by words, or because an earlier step gives it.
+/// The name of a target: from the text, or from an earlier step.
 fn named_by(catalogue: &Catalogue, earlier: &[Step], target: &Target) -> Option<String> {
     match target {
         Target::Named { words, .. } => Some(words.clone()),
@@ -110,7 +109,7 @@ fn named_by(catalogue: &Catalogue, earlier: &[Step], target: &Target) -> Option<
     }
 }
 
-/// A value that names a thing of another type, with the need for it to be there.
+/// A value that names a record of another type, and the requirement that it exists.
 fn refer(step: &mut Step, field: &str, target: Target, value: Option<String>) {
     if let Some(value) = value {
         step.arguments.entry(field.to_owned()).or_insert(Argument {

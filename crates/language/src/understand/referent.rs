@@ -1,13 +1,13 @@
-//! What a clause points back to: a row of a list that was shown, all rows of it, or the record that
-//! was spoken of last.
+//! Resolves back references of a clause: a row of a list that was shown, all rows of it, or the
+//! record mentioned last.
 //!
 //! Invariants
-//! - A place ("the second one") is a row of the list that was shown last, as it was displayed. Only
-//!   a noun ("the second task") goes back to an older list, and then to the last one that holds
-//!   such records. No other order is ever counted in.
-//! - A row that is gone, or that is no record, is asked about. The next row never takes its place.
-//! - What is pointed at is decided before the tool: a tool of another type is not chosen to make
-//!   the words fit.
+//! - A position ("the second one") is a row of the list that was shown last, in display order. Only
+//!   a noun ("the second task") refers to an older list, namely the last one with such records.
+//! - A row that was deleted, or is not a record, leads to a question. The next row never takes its
+//!   place.
+//! - The reference is resolved before the tool is chosen: a tool of another type is not chosen to
+//!   make the text fit.
 
 use super::catalogue::{Catalogue, Prepared};
 use super::choose::Candidate;
@@ -21,24 +21,24 @@ use regex::Regex;
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
-/// What a clause points back to.
+/// What a clause refers back to.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Referent {
-    /// Nothing, or nothing that this module knows of.
+    /// None, or none that this module handles.
     Nothing,
     /// Exactly these records of one list.
     Rows(Vec<RecordRef>),
-    /// The record that was spoken of last. Words beside it may still mean what belongs to it.
+    /// The record mentioned last. Further words may still mean a related record.
     Latest(RecordRef),
-    /// It must be asked: the question and what is offered.
+    /// Ambiguous: the question and its options.
     Unclear(String, Vec<Choice>),
 }
 
-/// How much of the best tool's verb another one must have to mean the same.
+/// Minimum share of the best tool's verb score for a tool with the same meaning.
 const SAME_VERB: f32 = 0.6;
 
-/// What a clause that counts or points back means by an earlier step of the same message: a record
-/// like those that the step lists. Only its type and its domain are known yet.
+/// A back reference to an earlier step of the same message: a placeholder for the records that the
+/// step lists. Only the type and the domain are known yet.
 pub(super) fn shown_by(catalogue: &Catalogue, plain: &str, earlier: &[Step]) -> Option<RecordRef> {
     let shows = earlier.last().filter(|step| step.read_only && step.target.is_none())?;
     let tool = catalogue.tool(shows.tool()?)?;
@@ -47,7 +47,7 @@ pub(super) fn shown_by(catalogue: &Catalogue, plain: &str, earlier: &[Step]) -> 
     points.then(|| RecordRef { entity_type, domain: tool.tool.domain.clone(), ..RecordRef::default() })
 }
 
-/// A number with no word for what it counts: "delete number 2", "delete 2".
+/// A number without a noun: "delete number 2", "delete 2".
 pub(super) fn bare_number(catalogue: &Catalogue, plain: &str) -> Option<usize> {
     static NUMBER: LazyLock<Regex> = LazyLock::new(|| {
         pattern(r"(?:\b(?:number|no|nr)\.? |^\w+ #?)(?P<n>\d{1,3})(?:\W*$|\W+(?:please|as|to|is|now)\b)")
@@ -59,8 +59,8 @@ pub(super) fn bare_number(catalogue: &Catalogue, plain: &str) -> Option<usize> {
     NUMBER.captures(plain)?.name("n")?.as_str().parse().ok()
 }
 
-/// A record of the list that was shown last, where a bare number is said: it is one of that type,
-/// by its row or by its id.
+/// A record of the list that was shown last, for a number without a noun: it determines the type,
+/// by row or by id.
 pub(super) fn numbered<'a>(
     catalogue: &Catalogue,
     plain: &str,
@@ -71,8 +71,8 @@ pub(super) fn numbered<'a>(
     given.shown.iter().filter(|list| list.turn == newest).find_map(|list| list.rows.iter().flatten().next())
 }
 
-/// Reads what a clause points back to. `can` says whether a tool that means what is said acts on a
-/// record.
+/// Resolves the back reference of a clause. `can` tells whether a tool with the requested action
+/// acts on a record.
 pub(super) fn read(
     catalogue: &Catalogue,
     plain: &str,
@@ -100,7 +100,7 @@ pub(super) fn read(
     Referent::Nothing
 }
 
-/// "That note": the record of this type that was spoken of last, when that was one.
+/// "That note": the record of this type that was mentioned last, if that was a single one.
 fn that_one(catalogue: &Catalogue, plain: &str, given: &TurnContext<'_>) -> Option<RecordRef> {
     let words: Vec<&str> =
         plain.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
@@ -113,11 +113,11 @@ fn that_one(catalogue: &Catalogue, plain: &str, given: &TurnContext<'_>) -> Opti
     let last = of_kind().map(|one| one.last).max()?;
     let mut newest = of_kind().filter(|one| one.last == last);
     let only = newest.next().filter(|_| newest.next().is_none())?;
-    // A record that was removed since may have been meant.
+    // A record that was removed since then may have been meant.
     given.removed.is_none_or(|removed| removed <= only.last).then(|| thing(only))
 }
 
-/// The rows of a list at a place; nothing where a row that is pointed at was not shown.
+/// The rows of a list at a position; none if a requested row was not shown.
 fn rows(list: &ShownList, place: ListPosition) -> Option<Vec<Option<&RecordRef>>> {
     let all: Vec<Option<&RecordRef>> = list.rows.iter().map(Option::as_ref).collect();
     let count = all.len();
@@ -180,14 +180,14 @@ fn in_list(list: &ShownList, place: ListPosition, together: bool) -> Referent {
         if together {
             return Referent::Nothing;
         }
-        // There is no such row, and no other one is meant.
+        // There is no such row, and no other one is used.
         return Referent::Rows(Vec::new());
     };
     let mut found: Vec<RecordRef> = Vec::new();
     for row in picked {
         match row {
             Some(row) if !row.removed => found.push(row.clone()),
-            // What is gone from the list is no part of all that is left of it.
+            // Deleted rows are not part of "all of them".
             Some(_) if together => {}
             Some(row) => {
                 let name = row.name.as_deref().unwrap_or(&row.id);
@@ -199,7 +199,7 @@ fn in_list(list: &ShownList, place: ListPosition, together: bool) -> Referent {
     if found.is_empty() { unclear("Nothing of that list is left.", &[]) } else { Referent::Rows(found) }
 }
 
-/// The records that were spoken of together after the list: "them" are those.
+/// The records that were mentioned together after the list: "them".
 fn spoken_together(given: &TurnContext<'_>, list: Option<u64>) -> Option<Vec<RecordRef>> {
     let last = given.recent.iter().map(|one| one.last).max()?;
     let newest: Vec<RecordRef> = given.recent.iter().filter(|one| one.last == last).map(thing).collect();
@@ -208,7 +208,7 @@ fn spoken_together(given: &TurnContext<'_>, list: Option<u64>) -> Option<Vec<Rec
     (list.is_some_and(|list| last > list) && newest.len() > 1 && alike).then_some(newest)
 }
 
-/// The record that was spoken of last, when that was one.
+/// The record mentioned last, if that was a single one.
 fn latest(given: &TurnContext<'_>) -> Referent {
     let Some(last) = given.recent.iter().map(|one| one.last).max() else { return Referent::Nothing };
     if given.removed.is_some_and(|removed| removed >= last) {
@@ -244,8 +244,8 @@ pub(super) fn acts_on(tool: &Prepared, record: &RecordRef) -> bool {
         && (record.domain.is_none() || record.domain == tool.tool.domain)
 }
 
-/// Whether another candidate means the same wish as the best one: its tool does the same by its
-/// verb. To tag something "done" is not to complete it.
+/// Whether another candidate has the same meaning as the best one: its tool has the same action.
+/// Tagging something "done" is not completing it.
 pub(super) fn means_same(catalogue: &Catalogue, best: &Candidate, other: &Candidate) -> bool {
     let tools = (catalogue.tools.get(best.at), catalogue.tools.get(other.at));
     let (Some(one), Some(two)) = tools else { return false };
@@ -253,7 +253,7 @@ pub(super) fn means_same(catalogue: &Catalogue, best: &Candidate, other: &Candid
     one.class == two.class && verb && other.verb >= SAME_VERB * best.verb
 }
 
-/// The candidate that does to these records what the best one means; nothing when none does.
+/// The candidate that performs the best one's action on these records; none if there is none.
 pub(super) fn candidate<'a>(
     catalogue: &Catalogue,
     found: &'a [Candidate],
@@ -267,8 +267,7 @@ pub(super) fn candidate<'a>(
     std::iter::once(best).chain(found).find(fits)
 }
 
-/// The candidate that acts on what is pointed at. A tool that takes nothing it could point at
-/// stays.
+/// The candidate that acts on the referenced records. A tool without a target is kept.
 pub(super) fn pointed_at<'a>(
     catalogue: &Catalogue,
     found: &'a [Candidate],

@@ -1,5 +1,5 @@
-//! Questions that go to a domain as they are: to one that has no tools, or to the one tool that
-//! takes a question in plain words.
+//! Questions that are passed to a domain unchanged: to one without tools, or to the single tool
+//! that takes a question in plain language.
 
 use super::Reader;
 use super::catalogue::{Prepared, Role};
@@ -11,13 +11,13 @@ use serde_json::json;
 use std::collections::BTreeMap;
 use steward_domain::{Confidence, DomainName, IntentKind};
 
-/// Where a part of an utterance belongs.
+/// The routing of a part of an utterance.
 pub(super) struct Routed {
     pub(super) domains: BTreeMap<DomainName, f32>,
     understanding: Option<Understanding>,
 }
 
-/// Routes a part of an utterance, when there are domains to tell apart.
+/// Routes a part of an utterance, if there are several domains.
 pub(super) fn route(reader: &Reader, part: &str) -> Routed {
     let Some(router) = &reader.router else {
         return Routed { domains: BTreeMap::new(), understanding: None };
@@ -28,20 +28,20 @@ pub(super) fn route(reader: &Reader, part: &str) -> Routed {
     Routed { domains, understanding: Some(understanding) }
 }
 
-/// The tool of a domain that takes a question in plain words.
+/// The tool of a domain that takes a question in plain language.
 fn free<'a>(reader: &'a Reader, domain: &DomainName) -> Option<&'a Prepared> {
     reader.catalogue.tools.iter().find(|tool| {
         tool.free && tool.tool.domain.as_ref() == Some(domain) && tool.field(Role::Query).is_some()
     })
 }
 
-/// Whether a domain is asked rather than acted on.
+/// Whether a domain is queried rather than acted on.
 fn is_asked(reader: &Reader, domain: &DomainName) -> bool {
     let acts = |tool: &&Prepared| tool.tool.domain.as_ref() == Some(domain);
     free(reader, domain).is_some() || reader.catalogue.tools.iter().filter(acts).count() == 0
 }
 
-/// The steps of a clause that goes to domains as it is.
+/// The steps of a clause that is passed to domains unchanged.
 pub(super) fn asked(
     reader: &Reader,
     text: &Text,
@@ -65,7 +65,7 @@ pub(super) fn asked(
     if joined.len() < 2 {
         return Some(vec![step(reader, domain, said, understanding, after)]);
     }
-    // Each part goes where it belongs; a part without one of its own goes with the part before.
+    // Each part is routed separately; a part without a domain goes with the preceding one.
     let mut parts: Vec<(DomainName, String)> = Vec::new();
     for part in split(said) {
         let home = reader
@@ -121,7 +121,7 @@ fn step(
     }
 }
 
-/// A step that asks a domain in these words.
+/// A step that queries a domain with this text.
 pub(super) fn asking(domain: &DomainName, said: &str) -> Step {
     Step {
         domain: Some(domain.clone()),

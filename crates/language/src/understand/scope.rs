@@ -1,8 +1,8 @@
-//! Whether what is wanted belongs here at all, or only chance speaks for the best tool.
+//! Decides whether a request is in scope, or the best tool matches only by chance.
 //!
-//! The weights were learned (`eval_utterances --fit`) from what people say to applications, against
-//! what people say to other applications. What is measured on an application was learned without
-//! it.
+//! The weights were fitted (`eval_utterances --fit`) on utterances to an application, against
+//! utterances to other applications. Results for an application are measured with weights fitted
+//! without it.
 
 use super::catalogue::Role;
 use super::choose::{Candidate, ChoiceContext};
@@ -11,11 +11,11 @@ use super::plan::strong;
 use super::verbs::Class;
 use super::wish::Clause;
 
-/// Above this in all, it belongs here. To be told that something cannot be done here when it can is
-/// worse than a question too many.
+/// Minimum score of a request in scope. Rejecting a valid request is worse than an unnecessary
+/// question.
 const FROM: f32 = -0.6;
 
-/// The name of each signal and what it counts.
+/// The name of each signal and its weight.
 pub const SCOPE: [(&str, f32); 24] = [
     ("always", -1.76),
     ("shared_name", 1.05),
@@ -43,7 +43,7 @@ pub const SCOPE: [(&str, f32); 24] = [
     ("plainly", 0.44),
 ];
 
-/// What speaks for it.
+/// The scope signals.
 pub(super) fn signals(
     said: &UtteranceContext<'_>,
     best: &Candidate,
@@ -108,7 +108,7 @@ pub(super) fn signals(
     ]
 }
 
-/// Whether it belongs here.
+/// Whether a request is in scope.
 pub(super) fn inside(
     said: &UtteranceContext<'_>,
     best: &Candidate,
@@ -118,7 +118,7 @@ pub(super) fn inside(
     if !around.back && (by_chance(said, best, clause.asks) || (clause.asks && stranger(said, best, around))) {
         return false;
     }
-    // "Show me Bruno Klein": somebody is named, and what is wanted of them is said.
+    // "Show me Bruno Klein": a name and an action.
     let named = said.text.tokens.windows(2).any(|pair| {
         matches!(pair, [a, b] if a.capital && b.capital && !a.quoted && a.start >= clause.start && b.end <= clause.end)
     });
@@ -130,8 +130,8 @@ pub(super) fn inside(
     signals.iter().zip(&SCOPE).map(|(signal, (_, weight))| signal * weight).sum::<f32>() > FROM
 }
 
-/// "What's the weather like in Lisbon": only a word of some name is said, and of what is asked
-/// nothing here knows a word.
+/// "What's the weather like in Lisbon": only a word of some name matches, and the rest is unknown
+/// here.
 fn stranger(said: &UtteranceContext<'_>, best: &Candidate, around: &ChoiceContext<'_>) -> bool {
     let found = best.filled.grounded.as_ref();
     let lately = |thing: &super::types::RecordRef| {
@@ -154,8 +154,8 @@ fn stranger(said: &UtteranceContext<'_>, best: &Candidate, around: &ChoiceContex
         && best.verb < 3.6
 }
 
-/// Where it is known what there is: small words that name nothing of it, in a wish of which nothing
-/// is said of the tool.
+/// If the existing records are known: lower-case words that name no record, in a request without
+/// words of the tool.
 fn by_chance(said: &UtteranceContext<'_>, best: &Candidate, asks: bool) -> bool {
     let small =
         |piece: &super::fill::Piece| !piece.words.contains(|c: char| c.is_uppercase() || c.is_ascii_digit());
@@ -164,8 +164,7 @@ fn by_chance(said: &UtteranceContext<'_>, best: &Candidate, asks: bool) -> bool 
         .iter()
         .map(|name| best.signal(name))
         .sum::<f32>();
-    // "What is the weather in Paris": a name that is not there, asked of with a word that nothing
-    // here uses.
+    // "What is the weather in Paris": an unknown name with an unknown attribute.
     let stray = |piece: &super::fill::Piece| small(piece) || (asks && best.signal("left") >= 1.0);
     !said.ground.world.is_empty()
         && best.filled.grounded.is_none()
@@ -179,7 +178,7 @@ fn by_chance(said: &UtteranceContext<'_>, best: &Candidate, asks: bool) -> bool 
         && best.near < 0.35
 }
 
-/// Plain grounds on which it belongs here, whatever else there is.
+/// Clear evidence that a request is in scope.
 fn plainly(
     said: &UtteranceContext<'_>,
     best: &Candidate,
@@ -213,8 +212,8 @@ fn plainly(
         return true;
     }
     if asked {
-        // Who asks about "I" and "we" asks about what is kept here; so does who looks for words, or
-        // quotes a name.
+        // Questions with "I" and "we" are about data that is kept here; so are searches and quoted
+        // names.
         let plain = text.plain.get(start..end).unwrap_or_default();
         let own =
             plain.split(|c: char| !c.is_alphanumeric()).any(|word| ["i", "we", "my", "our"].contains(&word));
@@ -228,7 +227,7 @@ fn plainly(
             .target
             .as_ref()
             .is_some_and(|piece| text.quotes.iter().any(|quote| quote.start == piece.start));
-        // A name, with a word that the tool's description uses or "who": "who has Dune?".
+        // A name, with a word of the tool's description or "who": "who has Dune?".
         let who = plain.starts_with("who ") && tool.tool.description.contains("who ");
         if named
             && tool.class == Class::Read
@@ -243,11 +242,11 @@ fn plainly(
     if tool.class == Class::Create && best.verb >= 3.5 {
         return true;
     }
-    // A statement with no verb that is known: what it means and what is named speak for the tool.
+    // A statement without a known verb: the similarity and the names are evidence for the tool.
     if best.near > 0.35 && (best.told >= 1.0 || best.filled.target.is_some()) {
         return true;
     }
-    // "Ann Bell has arrived": of something named, in a word that the description of the tool uses.
+    // "Ann Bell has arrived": a statement about a name, with a word of the tool's description.
     if best.told >= 1.0 && best.filled.target.is_some() && best.near > 0.1 && !tool.tool.read_only {
         return true;
     }

@@ -1,10 +1,8 @@
-//! From words to things: which lookup helps, which of what was seen is meant, and the calls that a
-//! step comes to.
+//! Resolves names to records: which lookup helps, which record is meant, and the calls of a step.
 //!
 //! Invariants
-//! - A thing is taken only when every telling word that was said of it is found in its name;
-//!   otherwise there is no such thing.
-//! - When several are named as well as each other, they are offered.
+//! - A record matches only if every content word is found in its name; otherwise it does not exist.
+//! - If several match equally well, they are offered as options.
 
 use super::catalogue::{Catalogue, Prepared, Role};
 use super::lexicon::{is_generic, root, same_field, same_noun};
@@ -16,7 +14,7 @@ use crate::words::words;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
-/// The type of thing that a step's target is; empty when it may be of several.
+/// The type of a step's target; empty if it may be of several.
 fn target_type<'a>(catalogue: &'a Catalogue, step: &'a Step) -> &'a str {
     let field = step
         .tool()
@@ -28,7 +26,7 @@ fn target_type<'a>(catalogue: &'a Catalogue, step: &'a Step) -> &'a str {
     }
 }
 
-/// The read-only tools that give things of a type.
+/// The read-only tools that return records of a type.
 fn givers<'a>(catalogue: &'a Catalogue, step: &Step, kind: &str) -> Vec<&'a Prepared> {
     let alternatives: Vec<&str> = step.alternatives.iter().map(|(tool, _)| tool.as_str()).collect();
     let own = catalogue.tools.iter().any(|tool| tool.tool.read_only && tool.entity.as_deref() == Some(kind));
@@ -87,7 +85,7 @@ pub(super) fn lookups(catalogue: &Catalogue, step: &Step) -> Vec<Lookup> {
     found
 }
 
-/// Those that need nothing give all there is.
+/// Tools without required arguments return all records.
 fn plain(givers: &[&Prepared], add: &mut dyn FnMut(&Prepared, Map<String, Value>)) {
     for tool in givers
         .iter()
@@ -97,7 +95,7 @@ fn plain(givers: &[&Prepared], add: &mut dyn FnMut(&Prepared, Map<String, Value>
     }
 }
 
-/// The telling words of a name, in small letters.
+/// The content words of a name, in lower case.
 pub(super) fn telling(text: &str, tool: Option<&Prepared>) -> Vec<String> {
     let own = |word: &str| {
         tool.is_some_and(|tool| {
@@ -108,7 +106,7 @@ pub(super) fn telling(text: &str, tool: Option<&Prepared>) -> Vec<String> {
                 })
         })
     };
-    // "Mr Quinn's": how somebody is addressed, and that something is theirs, is no part of a name.
+    // "Mr Quinn's": titles and possessives are not part of a name.
     let plain = |word: String| word.trim_end_matches("'s").trim_end_matches("’s").to_owned();
     let addressed =
         |word: &String| ["mr", "mrs", "ms", "miss", "dr", "sir", "madam"].contains(&word.as_str());
@@ -124,7 +122,7 @@ pub(super) fn settle(catalogue: &Catalogue, at: usize, step: &Step, seen: &[Noti
     let missing =
         |words: &str| Settled::Missing { text: format!("There is no \"{words}\"."), words: words.to_owned() };
     let Some(target) = &step.target else { return Settled::Found { things: Vec::new() } };
-    // As the schema wants it; where nothing says, what reads as a number is one.
+    // In the type of the schema; without one, a numeric text is a number.
     let numbered = step
         .tool()
         .and_then(|tool| catalogue.tool(tool))
@@ -205,7 +203,7 @@ fn picked(pick: Pick, words: &str, step: &Step, at: usize, seen: &[Noticed]) -> 
     }
 }
 
-/// Which of some things words name.
+/// Which of some records a text names.
 pub(super) fn among(said: &str, tool: &Prepared, things: &[Noticed]) -> Option<Settled> {
     let all: Vec<&Noticed> = things.iter().collect();
     named(said, Some(tool), &all, 0)
@@ -221,7 +219,7 @@ fn named(said: &str, tool: Option<&Prepared>, things: &[&Noticed], at: usize) ->
         return Some(Settled::Found { things: vec![(**only).clone()] });
     }
     let wanted = telling(said, tool);
-    // Where the whole is found nowhere, the names in it are looked for: "when we last talked to
+    // If the whole text does not match, the names in it are looked up: "when we last talked to
     // Priya Shah".
     let names: Vec<String> =
         words(said).into_iter().filter(|word| word.capital && !word.stop).map(|word| word.lower).collect();
@@ -232,7 +230,7 @@ fn named(said: &str, tool: Option<&Prepared>, things: &[&Noticed], at: usize) ->
     })
 }
 
-/// "Emma and Gone Girl": several that are named together.
+/// "Emma and Gone Girl": several coordinated names.
 fn each(said: &str, tool: Option<&Prepared>, things: &[&Noticed], at: usize) -> Option<Settled> {
     let parts: Vec<&str> = said
         .split(" and ")
@@ -253,8 +251,8 @@ fn each(said: &str, tool: Option<&Prepared>, things: &[&Noticed], at: usize) -> 
     (!all.is_empty()).then_some(Settled::Found { things: all })
 }
 
-/// "The Le Guin": by what else is known of it. What would change something is asked about first,
-/// even when there is only one.
+/// "The Le Guin": by another attribute. A change needs confirmation first, even if there is only
+/// one.
 fn by_attribute(
     said: &str,
     tool: Option<&Prepared>,
@@ -269,8 +267,7 @@ fn by_attribute(
         wanted.iter().all(|word| known.iter().any(|known| alike(known, word)))
     };
     let found: Vec<&Noticed> = things.iter().filter(holds).copied().collect();
-    // A thing without a name of its own is known by whose it is: "Marta Novak's" is as good as a
-    // name.
+    // A record without a name is identified by its owner: "Marta Novak's" is as good as a name.
     let whole = |thing: &Noticed| {
         let plain = |text: &str| words(text).into_iter().map(|word| word.lower).collect::<Vec<_>>();
         let holds = |text: &str| {
@@ -306,7 +303,7 @@ fn matching(wanted: &[String], things: &[&Noticed], said: &str, at: usize) -> Op
     }
 }
 
-/// Whether two words are forms of one, or one slip apart.
+/// Whether two words are inflections of one, or have edit distance 1.
 fn alike(name: &str, said: &str) -> bool {
     name == said || root(name) == root(said) || (said.len() > 4 && slip(said, name))
 }
@@ -332,7 +329,7 @@ pub(super) fn text(value: &Value) -> String {
     }
 }
 
-/// The step with the tool that acts on what was found: "delete Reed" may delete a contact or a
+/// The step with the tool that acts on the record found: "delete Reed" may delete a contact or a
 /// deal.
 pub(super) fn fit(catalogue: &Catalogue, step: &Step, found: &[Noticed]) -> Step {
     let mut step = step.clone();

@@ -1,13 +1,12 @@
-//! What speaks for a tool, and how much each counts.
+//! The signals for a tool, and their weights.
 //!
-//! The first weights were set by hand; these were learned from what people say to applications
-//! (`eval_utterances --fit`), held near those by hand, and measured on applications that were left
-//! out while learning.
+//! The initial weights were set by hand; these were fitted on user utterances (`eval_utterances
+//! --fit`), regularised towards the initial ones, and measured on applications that were left out.
 
 /// One number for each signal, in the order of [`SIGNALS`].
 pub(super) type Signals = [f32; SIGNALS.len()];
 
-/// The name of each signal and what it counts.
+/// The name of each signal and its weight.
 pub const SIGNALS: [(&str, f32); 35] = [
     ("verb", 0.94),
     ("noun", 0.61),
@@ -46,7 +45,7 @@ pub const SIGNALS: [(&str, f32); 35] = [
     ("takes_away_unsaid", -2.00),
 ];
 
-/// What signals come to.
+/// The weighted sum of the signals.
 pub(super) fn weigh(signals: &Signals) -> f32 {
     signals.iter().zip(&SIGNALS).map(|(signal, (_, weight))| signal * weight).sum()
 }

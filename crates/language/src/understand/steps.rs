@@ -1,4 +1,4 @@
-//! Steps: one call each, with what it acts on and what is still missing.
+//! Steps: one call each, with its target and what is still missing.
 
 use super::catalogue::{Catalogue, Prepared, Role};
 use super::choose::Candidate;
@@ -17,11 +17,11 @@ use serde_json::json;
 use std::collections::BTreeSet;
 use steward_domain::IntentKind;
 
-/// Why a tool was taken: something that was said speaks for what it does.
+/// The reason if an explicit cue matches the tool's action.
 pub(super) const VERB_FITS: &str = "its verb fits";
-/// How many other tools are named beside the one that is taken.
+/// Maximum number of alternative tools.
 const ALTERNATIVES: usize = 4;
-/// How near two tools must be for the one to be an alternative of the other.
+/// Maximum score difference of an alternative tool.
 const CLOSE: f32 = 3.0;
 
 fn intent(class: Class) -> IntentKind {
@@ -35,11 +35,11 @@ fn intent(class: Class) -> IntentKind {
     }
 }
 
-/// To report, record or answer something makes a report, a record or an answer, whatever it belongs
-/// to.
+/// Reporting, recording or answering something creates a report, a record or an answer, whatever it
+/// belongs to.
 fn makes(tool: &Prepared) -> bool {
     let has = |groups: &[&str]| groups.iter().any(|group| tool.groups.contains(group));
-    // To record a mileage sets it; to record a payment makes one.
+    // Recording a mileage sets it; recording a payment creates one.
     let sets = |noun: &str| {
         tool.fields.iter().any(|field| {
             field.role == Role::Number && field.words.iter().any(|word| root(word) == root(noun))
@@ -57,7 +57,7 @@ fn makes(tool: &Prepared) -> bool {
             || (has(&["log", "create"]) && of_its_own && !tool.tool.idempotent))
 }
 
-/// The kind of wish that a tool stands for.
+/// The intent of a tool.
 pub(super) fn stands_for(tool: &Prepared) -> IntentKind {
     if makes(tool) { IntentKind::Create } else { intent(tool.class) }
 }
@@ -129,7 +129,7 @@ pub(super) fn all_of(
     let (start, end) = text.trimmed(clause.start, clause.end);
     let plain = text.plain.get(start..end).unwrap_or_default();
     let all = ["all ", "every ", "each "].iter().any(|word| plain.contains(word));
-    // "Remove Ann from the contacts" speaks of one of them.
+    // "Remove Ann from the contacts" is about one of them.
     let held = |at: usize| {
         let before = text.plain.get(start..at).unwrap_or_default().trim_end();
         ["from the", "from my", "from our", "in the", "in my", "in our"]
@@ -181,7 +181,7 @@ pub(super) fn all_of(
     Some(vec![first, second])
 }
 
-/// Finds what a step acts on, and asks for what is missing.
+/// Finds the target of a step, and asks for what is missing.
 pub(super) fn act_on(scene: &Scene<'_>, best: &Candidate, mut step: Step) -> Read {
     let Scene { catalogue, clause, earlier, tool, .. } = *scene;
     let at = earlier.len();
@@ -218,7 +218,7 @@ pub(super) fn act_on(scene: &Scene<'_>, best: &Candidate, mut step: Step) -> Rea
     }
     for step in &mut steps {
         let used = step.target.as_ref().is_some_and(|target| matches!(target, Target::OfStep { .. }));
-        // What changes something after something that was changed or made keeps its turn.
+        // A change that follows another change keeps its order.
         let turn = if step.read_only {
             earlier.last().is_some_and(|before| !before.read_only)
         } else {
@@ -234,8 +234,8 @@ pub(super) fn act_on(scene: &Scene<'_>, best: &Candidate, mut step: Step) -> Rea
     Read::Steps(steps, question)
 }
 
-/// "Create the company Orion, then add Kim at Orion": what an earlier step makes is there when its
-/// turn comes.
+/// "Create the company Orion, then add Kim at Orion": a record that an earlier step creates exists
+/// by then.
 fn made_before(catalogue: &Catalogue, earlier: &[Step], step: &mut Step) {
     let makes = |words: &str, kind: &str| {
         earlier.iter().position(|before| {
@@ -260,7 +260,7 @@ fn made_before(catalogue: &Catalogue, earlier: &[Step], step: &mut Step) {
     step.after.extend(after.iter().filter(|at| !step.after.contains(at)).collect::<BTreeSet<_>>());
 }
 
-/// What is missing: a required field, or anything to change.
+/// The question about what is missing: a required field, or any value to change.
 pub(super) fn ask_field(catalogue: &Catalogue, step: &Step, at: usize, clause: &Clause) -> Option<Question> {
     let tool = catalogue.tool(step.tool()?)?;
     if let Some(name) = step.missing.first() {
@@ -291,8 +291,7 @@ pub(super) fn ask_field(catalogue: &Catalogue, step: &Step, at: usize, clause: &
         .arguments
         .keys()
         .any(|name| tool.named(name).is_some_and(|field| !matches!(field.role, Role::Id | Role::Selector)));
-    // Only a tool that changes whatever is said must be told what; "close" and "check in" say it
-    // themselves.
+    // Only a general update needs a value; "close" and "check in" imply it.
     let changes = tool.groups.iter().any(|group| ["update", "rename", "move", "postpone"].contains(group))
         && !["advance", "push", "bring", "send", "go"].iter().any(|verb| root(verb) == tool.verb);
     if changes && tool.class == Class::Update && tool.target().is_some() && !set && !settable.is_empty() {

@@ -1,8 +1,7 @@
-//! What was said, made ready to be read: cut to a length, quotes taken for data, misspelt verbs and
-//! nouns mended.
+//! Preprocesses an utterance: truncation, quotes as data, spelling correction of verbs and nouns.
 //!
-//! Invariant: places in the text stay places in what was said, in bytes; whatever is hidden or
-//! mended keeps its length here.
+//! Invariant: positions stay byte positions of the original; whatever is hidden or corrected keeps
+//! its length here.
 
 use super::lexicon::{FILLERS, TRAILERS, root};
 use crate::pattern::pattern;
@@ -10,7 +9,7 @@ use crate::words::words;
 use regex::Regex;
 use std::sync::LazyLock;
 
-/// The longest utterance that is read to its end, in bytes.
+/// Maximum length of an utterance, in bytes; the rest is ignored.
 pub(super) const LONGEST: usize = 4_000;
 
 /// A word with its place.
@@ -22,7 +21,7 @@ pub(super) struct Token {
     pub(super) end: usize,
     pub(super) capital: bool,
     pub(super) stop: bool,
-    /// Stands between quotes.
+    /// Whether it is inside quotes.
     pub(super) quoted: bool,
 }
 
@@ -37,13 +36,13 @@ pub(super) struct Quote {
 /// What was said.
 #[derive(Debug, Clone)]
 pub(super) struct Text {
-    /// As it was said, cut, with control characters made spaces.
+    /// The original, truncated, with control characters replaced by spaces.
     pub(super) raw: String,
-    /// In small letters, with what is quoted made unreadable.
+    /// In lower case, with quoted text masked.
     pub(super) plain: String,
     pub(super) quotes: Vec<Quote>,
     pub(super) tokens: Vec<Token>,
-    /// Whether something was cut off.
+    /// Whether it was truncated.
     pub(super) cut: bool,
 }
 
@@ -54,7 +53,7 @@ static QUOTED: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 impl Text {
-    /// Reads an utterance; nothing in it can make this fail.
+    /// Preprocesses an utterance; it cannot fail.
     pub(super) fn read(said: &str) -> Self {
         let end = (0..=LONGEST.min(said.len())).rev().find(|at| said.is_char_boundary(*at)).unwrap_or(0);
         let cut = end < said.len();
@@ -74,12 +73,12 @@ impl Text {
         Self { raw, plain, quotes, tokens, cut }
     }
 
-    /// A piece of it as it was said.
+    /// A span of the original.
     pub(super) fn slice(&self, start: usize, end: usize) -> &str {
         self.raw.get(start..end).unwrap_or_default()
     }
 
-    /// The same with a word replaced by another in `plain` and the tokens, when it was misspelt.
+    /// Replaces a misspelt word in `plain` and the tokens.
     pub(super) fn mend(&mut self, at: usize, right: &str) {
         if let Some(token) = self.tokens.get_mut(at) {
             token.root = root(right);
@@ -98,7 +97,7 @@ impl Text {
         }
     }
 
-    /// Takes commas and full stops between two places for spaces.
+    /// Replaces commas and full stops between two positions by spaces.
     pub(super) fn unpart(&mut self, start: usize, end: usize) {
         if let Some(piece) = self.plain.get(start..end) {
             let plain = piece.replace([',', '.', ';'], " ");
@@ -106,7 +105,7 @@ impl Text {
         }
     }
 
-    /// Where the wish begins and ends between two places, without what is only said to be polite.
+    /// The start and end of the request between two positions, without politeness.
     pub(super) fn trimmed(&self, start: usize, end: usize) -> (usize, usize) {
         let piece = self.plain.get(start..end).unwrap_or_default();
         let begin = FILLERS.find(piece).map_or(0, |found| found.end());
@@ -128,7 +127,7 @@ fn quotes(raw: &str) -> Vec<Quote> {
     found
 }
 
-/// Small letters, and what is quoted hidden, byte for byte.
+/// Lower case, with quoted text masked, byte for byte.
 fn hide(raw: &str, quotes: &[Quote]) -> String {
     let mut plain = String::with_capacity(raw.len());
     for (at, c) in raw.char_indices() {
@@ -157,8 +156,8 @@ fn tokens(raw: &str, quotes: &[Quote]) -> Vec<Token> {
         .collect()
 }
 
-/// Whether two words differ by one slip: a letter missing, too many, wrong, or two swapped. They
-/// begin alike.
+/// Whether two words differ by one typo: a missing, additional, wrong, or swapped letter. The first
+/// letter must match.
 pub(super) fn slip(a: &str, b: &str) -> bool {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     if a == b || a.first() != b.first() || a.len().abs_diff(b.len()) > 1 {

@@ -1,5 +1,5 @@
-//! What an understanding is made of. Plain data: shown in traces, kept with a question that was
-//! asked back, compared in tests.
+//! The data types of an understanding. Plain data: shown in traces, stored with a clarifying
+//! question, compared in tests.
 
 use crate::skill::Recent;
 use chrono::NaiveDate;
@@ -13,52 +13,51 @@ use steward_domain::{Confidence, DomainName, IntentKind};
 pub struct Tool {
     /// Its name in the registry, like `todo.create_task`.
     pub name: String,
-    /// The domain that it acts for.
+    /// Its domain.
     pub domain: Option<DomainName>,
     /// What it does.
     pub description: String,
-    /// The JSON Schema of what it takes.
+    /// The JSON Schema of its arguments.
     pub input: Value,
-    /// The JSON Schema of what it gives.
+    /// The JSON Schema of its result.
     pub output: Option<Value>,
-    /// Whether it changes nothing.
+    /// Whether it is read-only.
     pub read_only: bool,
-    /// Whether it takes something away for good.
+    /// Whether it deletes something permanently.
     pub destructive: bool,
-    /// Whether it says that a second call like the first changes nothing more: it sets something
-    /// rather than making it.
+    /// Whether it declares that a repeated call has no further effect: it sets something rather
+    /// than creating it.
     pub idempotent: bool,
-    /// Requests in people's words that mean it.
+    /// Example requests.
     pub examples: Vec<String>,
 }
 
-/// What is known when something is said.
+/// The context of an utterance.
 #[derive(Debug, Clone, Copy)]
 pub struct TurnContext<'a> {
-    /// The day on which it is said.
+    /// The current date.
     pub today: NaiveDate,
     /// The entities of the conversation, in the order in which they were shown.
     pub recent: &'a [Recent],
-    /// The question that was asked back last, when it still waits for an answer.
+    /// The last clarifying question, if it is still pending.
     pub pending: Option<&'a Pending>,
-    /// The steps of the turn before, for "what about Texas?" and "and the open ones?".
+    /// The steps of the previous turn, for "what about Texas?" and "and the open ones?".
     pub before: &'a [Step],
-    /// What tools have shown to be there, so that names are known when they are said. Nothing when
-    /// nobody looked.
+    /// Known records, so that their names can be recognised. Empty if none were looked up.
     pub world: &'a [SeenRecord],
-    /// The lists that were shown, the newest first. A place in a list ("the second one") is a row
-    /// of one of these.
+    /// The lists that were shown, newest first. A position ("the second one") is a row of one of
+    /// these.
     pub shown: &'a [ShownList],
-    /// When the last record was removed, on the scale of [`Recent::last`]. "It" after that is
-    /// nothing that is left.
+    /// When the last record was removed, on the scale of [`Recent::last`]. "It" after that refers
+    /// to no remaining record.
     pub removed: Option<u64>,
-    /// The option of the pending question that was chosen by its place, from 0: a button, or a
-    /// number in a list.
+    /// The option of the pending question that was chosen by index, from 0: a button, or a number
+    /// in a list.
     pub choice: Option<usize>,
 }
 
 impl TurnContext<'_> {
-    /// Nothing is known but the day.
+    /// A context with only the date.
     #[must_use]
     pub fn on(today: NaiveDate) -> Self {
         Self {
@@ -74,134 +73,132 @@ impl TurnContext<'_> {
     }
 }
 
-/// A list as it was shown to the person.
+/// A list as it was shown to the user.
 ///
-/// Invariant: `rows` has one element for each row that was shown, in the order of display. A row
-/// that is no record of an application is `None`, so that a place never moves on to the next
-/// record.
+/// Invariant: `rows` has one element for each row that was shown, in display order. A row that is
+/// not a record of an application is `None`, so that positions do not shift.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ShownList {
-    /// The answer that showed it: lists of one answer have the same number, later ones a higher
-    /// one.
+    /// The number of the answer that showed it; lists of one answer have the same number.
     pub turn: u64,
     /// The rows.
     pub rows: Vec<Option<RecordRef>>,
 }
 
-/// Something that is there.
+/// A known record.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SeenRecord {
-    /// The domain whose tool has shown it.
+    /// The domain of the tool that returned it.
     pub domain: Option<DomainName>,
     /// That tool, by its name in the registry.
     pub by: String,
-    /// What it is.
+    /// The record.
     pub thing: Noticed,
 }
 
-/// A question that waits for an answer, with the understanding that it came from.
+/// A pending clarifying question, with the understanding that it came from.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Pending {
-    /// What was understood so far.
+    /// The understanding so far.
     pub understood: Understood,
-    /// What was asked. The runtime puts the question of [`Settled::Unclear`] here; otherwise it is
+    /// The question. The runtime puts the question of [`Settled::Unclear`] here; otherwise it is
     /// the understanding's own.
     pub question: Question,
 }
 
-/// What sort of thing was said.
+/// The kind of an utterance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
-    /// Something is to be done or found out; see the steps.
+    /// A request; see the steps.
     Act,
-    /// Small talk, or nothing that can be made sense of.
+    /// Small talk, or unintelligible.
     Chat,
-    /// What can be done here is asked.
+    /// A question about what can be done here.
     Help,
-    /// Something that nothing here can do.
+    /// Out of scope.
     OutOfScope,
 }
 
-/// What an utterance was understood to ask for.
+/// The understanding of an utterance.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Understood {
-    /// The sort of thing that was said.
+    /// The kind of utterance.
     pub kind: Kind,
-    /// What kind of wish it is; that of the first step that changes something, else of the first.
+    /// The intent: that of the first step that changes something, otherwise of the first.
     pub intent: Option<IntentKind>,
-    /// How sure the whole is: as sure as its least sure step.
+    /// The confidence: that of the least certain step.
     pub confidence: Confidence,
-    /// The domains it may belong to, the likeliest first.
+    /// Possible domains, most likely first.
     pub domains: Vec<(DomainName, Confidence)>,
-    /// What is to be done, in order. With a question, these are the steps as far as they are clear.
+    /// The steps, in order. With a question, the steps as far as they are clear.
     pub steps: Vec<Step>,
-    /// What must be asked back before anything is done.
+    /// The clarifying question to ask before anything is executed.
     pub question: Option<Question>,
-    /// Why, in words.
+    /// The reasons, as text.
     pub reasons: Vec<String>,
-    /// Whether it leaves the domain of the turn before.
+    /// Whether the domain differs from that of the previous turn.
     pub changed_topic: bool,
-    /// What became of the question that was pending.
+    /// What happened to the pending question.
     pub answered: Answered,
 }
 
-/// What an utterance did with the question that was pending.
+/// What an utterance did with the pending question.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Answered {
     /// No question was pending.
     #[default]
     Nothing,
-    /// It was answered: this understanding is the old one, completed (it may ask for the next thing
-    /// that is missing).
+    /// It was answered: this is the earlier understanding, completed. It may ask for the next
+    /// missing value.
     Completed,
-    /// It was turned down: nothing is to be done.
+    /// It was declined: nothing is executed.
     Declined,
-    /// It is something new; the old one is dropped.
+    /// A new request; the pending one is dropped.
     Unrelated,
 }
 
-/// Something to be done.
+/// One step.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Step {
-    /// Where it belongs.
+    /// Its domain.
     pub domain: Option<DomainName>,
-    /// What is done.
+    /// The action.
     pub act: Act,
     /// The part of the utterance that asks for it.
     pub said: String,
-    /// What kind of wish it is.
+    /// The intent.
     pub intent: Option<IntentKind>,
-    /// How sure.
+    /// The confidence.
     pub confidence: Confidence,
-    /// What the tool is called with, beside the target.
+    /// The arguments of the tool, beside the target.
     pub arguments: BTreeMap<String, Argument>,
-    /// What it acts on.
+    /// The target.
     pub target: Option<Target>,
     /// The field of the schema that takes the target.
     pub target_field: Option<String>,
-    /// Other things that must exist before the call is made, each a value of `arguments` as well.
+    /// Other records that must exist before the call, each also a value of `arguments`.
     pub also: Vec<Need>,
-    /// Required fields for which nothing was said.
+    /// Required fields without a value.
     pub missing: Vec<String>,
-    /// The steps that must be done before, by their places from 0.
+    /// The steps that must be executed before, by index from 0.
     pub after: Vec<usize>,
-    /// Whether it takes something away for good.
+    /// Whether it deletes something permanently.
     pub destructive: bool,
-    /// Whether it changes nothing.
+    /// Whether it is read-only.
     pub read_only: bool,
-    /// Other tools that may be meant, the likeliest first.
+    /// Other possible tools, most likely first.
     pub alternatives: Vec<(String, Confidence)>,
-    /// What is asked instead when this gives nothing: the same question to another domain. Only for
-    /// what changes nothing.
+    /// Fallbacks if this returns nothing: the same question to another domain. Only for read-only
+    /// steps.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub otherwise: Vec<Step>,
-    /// Why, in words.
+    /// The reasons, as text.
     pub reasons: Vec<String>,
 }
 
-/// What a step does.
+/// The action of a step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "kind")]
 pub enum Act {
@@ -210,22 +207,22 @@ pub enum Act {
         /// Its name in the registry.
         tool: String,
     },
-    /// Asks a domain that has no tools: [`Step::said`] goes to analysis.
+    /// Queries a domain without tools: [`Step::said`] goes to analysis.
     Ask,
 }
 
 /// A value for a field.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Argument {
-    /// As the schema wants it.
+    /// In the type of the schema.
     pub value: Value,
-    /// Where it stands in the utterance, in bytes; nothing when it was inferred.
+    /// Its span in the utterance, in bytes; none if it was inferred.
     pub span: Option<(usize, usize)>,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 
-/// What a step acts on.
+/// The target of a step.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "kind")]
 pub enum Target {
@@ -234,27 +231,27 @@ pub enum Target {
         /// In the order in which they were shown.
         things: Vec<RecordRef>,
     },
-    /// By an id that was said. Whether it exists is yet to be seen.
+    /// An explicit id. Whether it exists is not yet known.
     Id {
-        /// As the schema wants it.
+        /// In the type of the schema.
         id: Value,
         /// Such as `task`.
         entity_type: String,
     },
-    /// By words. What they mean is settled by what a finder gives.
+    /// A name. A lookup resolves it.
     Named {
-        /// As they were said.
+        /// The text.
         words: String,
         /// Such as `task`.
         entity_type: String,
     },
-    /// What an earlier step gives.
+    /// The result of an earlier step.
     OfStep {
-        /// Its place from 0.
+        /// Its index from 0.
         step: usize,
         /// Which of them.
         pick: Pick,
-        /// As it was said.
+        /// The text.
         words: String,
     },
 }
@@ -264,18 +261,17 @@ pub enum Target {
 pub struct RecordRef {
     /// Such as `task`.
     pub entity_type: String,
-    /// The application's own id.
+    /// The application's id of the record.
     pub id: String,
     /// Its title.
     pub name: Option<String>,
-    /// The domain that it belongs to: `task` 1 of one application is not `task` 1 of another.
+    /// Its domain: `task` 1 of one application is not `task` 1 of another.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub domain: Option<DomainName>,
-    /// Whether it was removed since it was shown.
+    /// Whether it was removed after it was shown.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub removed: bool,
-    /// The tool that has shown it when these words were read; nothing for what was spoken of
-    /// before.
+    /// The tool that returned it while this utterance was interpreted; none for earlier mentions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
 }
@@ -292,85 +288,85 @@ pub enum Pick {
     Nth(usize),
     /// All of them.
     All,
-    /// The one that there is: with several, it is asked which.
+    /// The only one: if there are several, ask which.
     It,
 }
 
-/// Something that must exist before a step is carried out.
+/// A record that must exist before a step is executed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Need {
-    /// The field that it is for.
+    /// The field that refers to it.
     pub field: String,
-    /// What it is.
+    /// The record.
     pub target: Target,
 }
 
-/// What is asked back.
+/// A clarifying question.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Question {
-    /// What it is about.
+    /// Its subject.
     pub why: QuestionKind,
-    /// In words.
+    /// The text.
     pub text: String,
-    /// What there is to choose from; empty when the question is open.
+    /// The options; empty for an open question.
     pub options: Vec<Choice>,
     /// The step that it is about, from 0.
     pub step: usize,
     /// The field that it is about.
     pub field: Option<String>,
-    /// The words that it is about, as they were said.
+    /// The words that it is about.
     #[serde(default)]
     pub words: String,
 }
 
-/// What a question is about.
+/// The subject of a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum QuestionKind {
-    /// Which thing is meant.
+    /// Which record is meant.
     Entity,
-    /// A value that is missing.
+    /// A missing value.
     Field,
-    /// What is to be done.
+    /// Which action is meant.
     Meaning,
     /// Which domain is meant.
     Domain,
 }
 
-/// Something to choose.
+/// An option of a question.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Choice {
-    /// For people.
+    /// The label.
     pub label: String,
     /// The id of an entity, the value or the name of a field, the name of a tool or of a domain.
     pub value: Value,
-    /// The record that it stands for. Choosing it acts on exactly this one.
+    /// The record of this option. Choosing it acts on exactly this one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub record: Option<RecordRef>,
 }
 
 impl Choice {
-    /// A value, a field, a tool or a domain.
+    /// An option with a value, a field, a tool or a domain.
     pub(super) fn value(label: impl Into<String>, value: Value) -> Self {
         Self { label: label.into(), value, record: None }
     }
 }
 
-/// A call that looks something up and changes nothing.
+/// A read-only call that looks something up.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Lookup {
     /// The tool's name in the registry.
     pub tool: String,
-    /// What it is called with.
+    /// The arguments.
     pub arguments: Map<String, Value>,
 }
 
-/// Something that a tool's result speaks of.
+/// A record in a tool's result.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Noticed {
     /// Such as `task`.
     pub entity_type: String,
-    /// The application's own id, as it was given.
+    /// The application's id, as returned.
     pub id: Value,
     /// Its title or name.
     pub name: Option<String>,
@@ -378,31 +374,31 @@ pub struct Noticed {
     pub attributes: BTreeMap<String, Value>,
 }
 
-/// What a target turned out to be.
+/// The resolution of a target.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "kind")]
 pub enum Settled {
-    /// These: one, or all that were asked for.
+    /// One record, or all requested ones.
     Found {
         /// In order.
         things: Vec<Noticed>,
     },
-    /// One of several: ask.
+    /// Ambiguous: ask.
     Unclear {
-        /// With the several as options.
+        /// The question, with the candidates as options.
         question: Question,
     },
-    /// There is no such thing.
+    /// There is no such record.
     Missing {
-        /// A sentence for the person.
+        /// A message for the user.
         text: String,
-        /// What was looked for, as it was said.
+        /// The words that were looked up.
         words: String,
     },
 }
 
 impl Understood {
-    /// Of this kind, with no steps.
+    /// An understanding of this kind, without steps.
     #[must_use]
     pub fn plain(kind: Kind, reason: impl Into<String>) -> Self {
         Self {
@@ -426,8 +422,8 @@ pub const FOLLOWS: &str = "it goes on from the request before";
 pub(super) const NOTHING: &str = "nothing here does what";
 
 impl Understood {
-    /// Whether words were turned away because nothing in them was recognised, and not because they
-    /// are small talk.
+    /// Whether an utterance was rejected because nothing in it was recognised, and not because it
+    /// is small talk.
     #[must_use]
     pub fn found_nothing(&self) -> bool {
         self.steps.is_empty() && self.reasons.iter().any(|reason| reason.starts_with(NOTHING))
@@ -435,7 +431,7 @@ impl Understood {
 }
 
 impl Question {
-    /// A question with nothing but its text.
+    /// A question with only its text.
     #[must_use]
     pub fn open(why: QuestionKind, text: impl Into<String>, step: usize) -> Self {
         Self { why, text: text.into(), options: Vec::new(), step, field: None, words: String::new() }
@@ -443,7 +439,7 @@ impl Question {
 }
 
 impl RecordRef {
-    /// Whether both are the same record. A domain that is not known says nothing.
+    /// Whether both are the same record. An unknown domain matches any.
     #[must_use]
     pub fn is_same(&self, other: &Self) -> bool {
         let domains = self.domain.as_ref().zip(other.domain.as_ref());
@@ -452,7 +448,7 @@ impl RecordRef {
             && domains.is_none_or(|(one, other)| one == other)
     }
 
-    /// The id as a schema takes it: what reads as a number is one.
+    /// The id as a schema value: a numeric text is a number.
     #[must_use]
     pub fn id_value(&self) -> Value {
         self.id.parse::<i64>().map_or_else(|_| Value::from(self.id.clone()), Value::from)
@@ -460,7 +456,7 @@ impl RecordRef {
 }
 
 impl Noticed {
-    /// The record, as it is remembered and offered.
+    /// The record as it is stored and offered.
     #[must_use]
     pub fn record(&self, domain: Option<&DomainName>) -> RecordRef {
         RecordRef {
@@ -492,8 +488,7 @@ impl Step {
         }
     }
 
-    /// The same step with another thing as its target, so that it can be looked up and settled in
-    /// the same way.
+    /// The same step with another target, so that it can be looked up and settled in the same way.
     #[must_use]
     pub fn about(&self, need: &Need) -> Self {
         Self { target: Some(need.target.clone()), target_field: Some(need.field.clone()), ..self.clone() }

@@ -1,5 +1,5 @@
-//! What is asked before anything is done: words with no wish in them, and wishes that may mean two
-//! things.
+//! Clarifying questions before anything is executed: texts without a request, and ambiguous
+//! requests.
 
 use super::catalogue::{Catalogue, Prepared};
 use super::choose::Candidate;
@@ -19,7 +19,7 @@ static VAGUE: LazyLock<Regex> = LazyLock::new(|| {
     pattern(r"^(?:do (?:something|anything)|deal with|take care of|handle|sort out|see to) ")
 });
 
-/// A few words with no wish in them: what is to be done is asked.
+/// A few words without a request: ask what to do.
 pub(super) fn bare(
     said: &UtteranceContext<'_>,
     clause: &Clause,
@@ -32,7 +32,7 @@ pub(super) fn bare(
     let (start, end) = text.trimmed(clause.start, clause.end);
     let plain = text.plain.get(start..end).unwrap_or_default();
     let vague = is(&VAGUE, plain);
-    // "Ticket 4104", "Smokey": something is named and nothing is said of it.
+    // "Ticket 4104", "Smokey": a name and nothing else.
     let only = tokens_within(text, start, end).all(|token| {
         ground.at(token.start).is_some()
             || !catalogue.types_of(&token.lower).is_empty() && !plural(&token.lower)
@@ -51,7 +51,7 @@ pub(super) fn bare(
     let pointed =
         points_back(plain) || place(plain).is_some() || (!given.recent.is_empty() && plain.contains(" one"));
     let mine = tokens.first().is_some_and(|token| ["my", "our", "any"].contains(&token.lower.as_str()));
-    // "Coco goes home": something is named, and something is said of it.
+    // "Coco goes home": a name and a statement.
     let told = tokens.iter().any(|token| ground.at(token.start).is_some_and(|mention| mention.is_firm()))
         && tokens.iter().any(|token| ground.at(token.start).is_none() && !token.stop && !token.capital);
     let words = strongest < 2.0
@@ -75,7 +75,7 @@ pub(super) fn bare(
             tool.class != Class::Delete
         }
     };
-    // What only shows something comes first.
+    // Read-only tools come first.
     let order = |class: Class| match class {
         Class::Search => 0,
         Class::List => 1,
@@ -119,7 +119,7 @@ pub(super) fn label(description: &str) -> String {
     first.chars().take(80).collect()
 }
 
-/// "Add Fernway": when two sorts of things could be made and nothing says which, that is asked.
+/// "Add Fernway": if two types of records could be created and the text does not tell which, ask.
 pub(super) fn which_new(
     catalogue: &Catalogue,
     found: &[Candidate],

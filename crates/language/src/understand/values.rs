@@ -1,4 +1,4 @@
-//! Typed values of what was said: days and spans of days, numbers, addresses.
+//! Typed values of an utterance: dates and date ranges, numbers, addresses.
 
 use super::lexicon::{root, said_for};
 use super::text::{Text, Token};
@@ -9,13 +9,13 @@ use chrono::{Datelike, Days, Months, NaiveDate};
 use regex::Regex;
 use std::sync::LazyLock;
 
-/// A day or a span of days.
+/// A date or a date range.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct DateSpan {
     pub(super) start: usize,
     pub(super) end: usize,
     pub(super) from: NaiveDate,
-    /// The last day, where a span is said.
+    /// The last day of a range.
     pub(super) to: Option<NaiveDate>,
 }
 
@@ -25,8 +25,7 @@ static SPANS: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
-/// The times of day that are said between two places, each with where it stands, as hours and
-/// minutes.
+/// The times of day between two positions, each with its span, as hours and minutes.
 pub(super) fn clocks(plain: &str, from: usize, to: usize) -> Vec<(usize, usize, String)> {
     static CLOCK: LazyLock<Regex> = LazyLock::new(|| {
         pattern(
@@ -59,7 +58,7 @@ pub(super) fn clocks(plain: &str, from: usize, to: usize) -> Vec<(usize, usize, 
     CLOCK.captures_iter(piece).take(8).filter_map(|found| read(&found)).collect()
 }
 
-/// The days that are said, in order. What is quoted is data.
+/// The dates of an utterance, in order. Quoted text is ignored.
 pub(super) fn days(text: &Text, today: NaiveDate) -> Vec<DateSpan> {
     let mut found: Vec<DateSpan> = Vec::new();
     let quoted = |at: usize| text.quotes.iter().any(|quote| quote.start <= at && at < quote.end);
@@ -89,8 +88,8 @@ pub(super) fn days(text: &Text, today: NaiveDate) -> Vec<DateSpan> {
                 None,
             ))
         } else {
-            // Weekdays with "next" and "last" are read by the skill; a bare one is the next that
-            // comes.
+            // Weekdays with "next" and "last" are handled by the skill; a plain one is the next
+            // occurrence.
             let before = text.plain.get(..whole.start()).unwrap_or_default().trim_end();
             let turned = ["next", "last", "this", "on", "by", "until", "coming"]
                 .iter()
@@ -106,7 +105,7 @@ pub(super) fn days(text: &Text, today: NaiveDate) -> Vec<DateSpan> {
             && !quoted(entity.start)
             && found.iter().all(|known| entity.end <= known.start || known.end <= entity.start)
         {
-            // A day of a year that is not said and that is long past is meant in the next one.
+            // A date without a year that is long past is in the next year.
             let (start, end) = leading(&text.plain, entity.start, entity.end);
             found.push(DateSpan { start, end, from: *day, to: None });
         }
@@ -115,7 +114,7 @@ pub(super) fn days(text: &Text, today: NaiveDate) -> Vec<DateSpan> {
     found
 }
 
-/// "by friday" is read as one by the skill; the preposition is not part of the day.
+/// The skill includes the preposition in "by friday"; it is not part of the date.
 fn leading(plain: &str, start: usize, end: usize) -> (usize, usize) {
     let said = plain.get(start..end).unwrap_or_default();
     let skip = ["on ", "by ", "until ", "this ", "coming "].iter().find(|turn| said.starts_with(**turn));
@@ -129,8 +128,7 @@ fn weekday(name: &str, today: NaiveDate) -> Option<NaiveDate> {
     today.checked_add_days(Days::new(if ahead == 0 { 7 } else { ahead }))
 }
 
-/// Numbers with their places; also those in words. Ids and days are not among them when `taken`
-/// says so.
+/// Numbers with their positions, including number words. Ids and dates are excluded by `taken`.
 pub(super) fn numbers(text: &Text, taken: &dyn Fn(usize) -> bool) -> Vec<(usize, usize, f64)> {
     static NUMBER: LazyLock<Regex> = LazyLock::new(|| {
         pattern(r"(?P<n>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)\s?(?P<k>k\b|thousand\b|million\b|m\b)?")
@@ -168,7 +166,7 @@ pub(super) fn numbers(text: &Text, taken: &dyn Fn(usize) -> bool) -> Vec<(usize,
     found
 }
 
-/// Two to twenty in words. "One" is too often no number.
+/// Number words from two to twenty. "One" is too often not a number.
 pub(super) fn counted(word: &str) -> Option<f64> {
     let words = ["two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"];
     words
@@ -178,8 +176,7 @@ pub(super) fn counted(word: &str) -> Option<f64> {
         .map(|at| f64::from(at + 2))
 }
 
-/// How a value of a list may be said: its own words, or others that mean the same. The flag says
-/// whether they are its own.
+/// Matches a choice value: its own words, or synonyms. The flag tells whether they are its own.
 pub(super) fn choice_at(tokens: &[&Token], at: usize, choice: &str) -> Option<(usize, bool)> {
     let fits = |wanted: &[String], exact: bool| -> Option<usize> {
         let window = tokens.get(at..at + wanted.len())?;
@@ -192,7 +189,7 @@ pub(super) fn choice_at(tokens: &[&Token], at: usize, choice: &str) -> Option<(u
     if let Some(length) = fits(&own, false) {
         return Some((length, true));
     }
-    // "In the chair" says `in_chair`.
+    // "In the chair" matches `in_chair`.
     let article = tokens.get(at + 1).is_some_and(|token| token.lower == "the");
     if let ([first, rest @ ..], true) = (own.as_slice(), article)
         && !rest.is_empty()
@@ -207,7 +204,7 @@ pub(super) fn choice_at(tokens: &[&Token], at: usize, choice: &str) -> Option<(u
     others.filter_map(|said| fits(&said, true)).max().map(|length| (length, false))
 }
 
-/// The pattern of an address of mail, or of a number of a telephone.
+/// The span of an email address, or of a phone number.
 pub(super) fn address(text: &str, phone: bool) -> Option<(usize, usize)> {
     static EMAIL: LazyLock<Regex> = LazyLock::new(|| pattern(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+"));
     static PHONE: LazyLock<Regex> = LazyLock::new(|| pattern(r"\+?\d[\d ()/-]{4,}\d"));

@@ -1,5 +1,4 @@
-//! What people say when they want something done: verbs in groups, verbs of two words, phrases that
-//! stand for one.
+//! Verbs of requests: verb groups, phrasal verbs, and phrases.
 
 use super::lexicon::root;
 use crate::pattern::pattern;
@@ -7,7 +6,7 @@ use regex::Regex;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-/// What kind of thing a verb does. The finer sense is its group.
+/// The action class of a verb. The finer sense is its group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Class {
     Create,
@@ -20,7 +19,7 @@ pub(super) enum Class {
 
 use Class::{Create, Delete, List, Read, Search, Update};
 
-/// Verbs in groups of about the same sense. A verb may stand in several; what else is said decides.
+/// Groups of synonymous verbs. A verb may be in several; the context decides.
 const GROUPS: &[(&str, Class, &str)] = &[
     (
         "create",
@@ -72,10 +71,10 @@ const GROUPS: &[(&str, Class, &str)] = &[
     ("count", Read, "count calculate compute sum total average analyze analyse compare"),
 ];
 
-/// Small words that make another verb of a verb: "check out", "sign up".
+/// Particles of phrasal verbs: "check out", "sign up".
 pub(super) const PARTICLES: &[&str] = &["out", "in", "up", "over", "off", "back", "on", "down", "away"];
 
-/// Verbs of two words and the groups that they belong to.
+/// Phrasal verbs and their groups.
 const PHRASAL: &[(&str, &str)] = &[
     ("check out", "lend"),
     ("hand out", "lend"),
@@ -97,25 +96,25 @@ const PHRASAL: &[(&str, &str)] = &[
     ("look up", "search"),
 ];
 
-/// The group of a verb of two words.
+/// The group of a phrasal verb.
 pub(super) fn phrasal(phrase: &str) -> Option<&'static str> {
     PHRASAL.iter().find(|(known, _)| *known == phrase).map(|(_, group)| *group)
 }
 
-/// The groups, beyond the plain ones, that a description speaks for in its own words.
+/// The groups, beyond the plain ones, that a description mentions.
 pub(super) fn hints(description: &str) -> Vec<&'static str> {
     let plain =
         ["create", "remind", "read", "list", "search", "update", "delete", "move", "rename", "append"];
     let lower = description.to_lowercase();
     let by_phrase =
         PATTERNS.iter().filter(|(.., pattern)| pattern.is_match(&lower)).map(|(group, ..)| *group);
-    // "Hands it to a driver": only what is told of the tool, in the third person.
+    // "Hands it to a driver": only verbs in the third person, which describe the tool.
     let told = lower.split(|c: char| !c.is_alphanumeric()).filter(|word| word.ends_with('s'));
     let by_verb = told.flat_map(|word| verb_groups(&root(word))).map(|(group, _)| *group);
     by_phrase.chain(by_verb).filter(|group| !plain.contains(group)).collect()
 }
 
-/// Units behind a number, by what they measure.
+/// Units after a number, by what they measure.
 const UNITS: &[&str] = &[
     "km kilometre kilometres kilometer kilometers",
     "mi mile miles",
@@ -137,12 +136,12 @@ const UNITS: &[&str] = &[
     "tablet tablets",
 ];
 
-/// What a unit may be called, when a word is one.
+/// The synonyms of a unit, if a word is one.
 pub(super) fn unit(word: &str) -> Option<impl Iterator<Item = &'static str>> {
     UNITS.iter().find(|unit| unit.split(' ').any(|known| known == word)).map(|unit| unit.split(' '))
 }
 
-/// Verb groups by the root of each verb.
+/// Verb groups by the stem of each verb.
 static VERBS: LazyLock<HashMap<String, Vec<(&'static str, Class)>>> = LazyLock::new(|| {
     let mut found: HashMap<String, Vec<(&'static str, Class)>> = HashMap::new();
     for (name, class, verbs) in GROUPS {
@@ -156,24 +155,24 @@ static VERBS: LazyLock<HashMap<String, Vec<(&'static str, Class)>>> = LazyLock::
     found
 });
 
-/// The groups of a verb, by its root.
+/// The groups of a verb, by its stem.
 pub(super) fn verb_groups(root: &str) -> &'static [(&'static str, Class)] {
     VERBS.get(root).map_or(&[], Vec::as_slice)
 }
 
-/// Whether a verb, by its root, only makes, shows, changes or deletes.
+/// Whether a verb, by its stem, is only create, read, update or delete.
 pub(super) fn is_plain_verb(root: &str) -> bool {
     let plain = ["create", "read", "list", "search", "update", "delete"];
     verb_groups(root).iter().any(|(group, _)| plain.contains(group))
 }
 
-/// Every verb as it is written, for mending misspellings.
+/// All verbs, for spelling correction.
 pub(super) fn verbs() -> impl Iterator<Item = &'static str> {
     GROUPS.iter().flat_map(|(_, _, verbs)| verbs.split(' '))
 }
 
-/// Turns of phrase: the group they speak for, how much, and what they look like in a segment
-/// without capitals. What stands in groups `a`, `b` and `c` is used up; without any, all of it is.
+/// Phrases: the group, the weight, and the pattern in a lower-case segment. The named groups `a`,
+/// `b` and `c` are used up; without any, the whole match is.
 const PHRASES: &[(&str, f32, &str)] = &[
     ("delete", 5.0, r"\bget rid of\b"),
     ("delete", 4.5, r"\bcall(?:ed|ing|s)? off\b"),
@@ -403,7 +402,7 @@ const PHRASES: &[(&str, f32, &str)] = &[
     ),
 ];
 
-/// The turns of phrase, ready to be looked for.
+/// The compiled phrases.
 pub(super) static PATTERNS: LazyLock<Vec<(&'static str, f32, Regex)>> = LazyLock::new(|| {
     PHRASES.iter().map(|(group, weight, literal)| (*group, *weight, pattern(literal))).collect()
 });

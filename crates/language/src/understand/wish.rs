@@ -1,8 +1,7 @@
-//! What is asked for: an utterance is cut into clauses, each with one wish, and each clause has
-//! cues that speak for what is to be done.
+//! Splits an utterance into clauses with one request each, and collects the cues for the action of
+//! each clause.
 //!
-//! Invariant: a cue never stands between quotes, and what only names a thing does not open a
-//! clause.
+//! Invariant: a cue is never inside quotes, and a name alone does not start a clause.
 
 use super::catalogue::Catalogue;
 use super::cues::clause;
@@ -12,39 +11,39 @@ use crate::pattern::pattern;
 use regex::Regex;
 use std::sync::LazyLock;
 
-/// Something that speaks for a kind of doing.
+/// Evidence for an action.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Cue {
-    /// The group of verbs, or the root of a verb that only a tool knows.
+    /// The verb group, or the stem of a verb that only a tool has.
     pub(super) group: String,
     pub(super) class: Option<Class>,
     pub(super) weight: f32,
-    /// What it takes up, in bytes.
+    /// The spans it uses, in bytes.
     pub(super) spans: Vec<(usize, usize)>,
 }
 
-/// A part of an utterance with one wish.
+/// A part of an utterance with one request.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Clause {
     pub(super) start: usize,
     pub(super) end: usize,
     pub(super) cues: Vec<Cue>,
-    /// Whether it says none itself and goes on with the wish of the one before.
+    /// Whether it has no request itself and continues the preceding one.
     pub(super) inherits: bool,
-    /// Whether it is to be done before the one that stands before it.
+    /// Whether it is to be executed before the preceding one.
     pub(super) earlier: bool,
-    /// Whether it asks.
+    /// Whether it is a question.
     pub(super) asks: bool,
-    /// Whether it goes on about what the one before was about: "and can go home now".
+    /// Whether it continues the topic of the preceding one: "and can go home now".
     pub(super) elided: bool,
-    /// Whether it only says why the wish that follows is wanted: "Dana is ill, give Pilates to
+    /// Whether it only gives the reason for the following request: "Dana is ill, give Pilates to
     /// Ife".
     pub(super) why: bool,
 }
 
-/// The weight from which a cue opens a wish by itself.
+/// The weight from which a cue starts a request by itself.
 pub(super) const OPENS: f32 = 2.5;
-/// Up to here, a cue may as well only tell what happened.
+/// Up to this weight, a cue may be only a statement.
 const STATED: f32 = 3.0;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,12 +79,12 @@ pub(super) fn is(pattern: &LazyLock<Regex>, text: &str) -> bool {
     pattern.is_match(text)
 }
 
-/// Whether words point back to something.
+/// Whether a text has a back reference.
 pub(super) fn points_back(text: &str) -> bool {
     is(&PRONOUN, text)
 }
 
-/// The clauses of an utterance, in the order in which they are said.
+/// The clauses of an utterance, in order.
 pub(super) fn clauses(text: &Text, catalogue: &Catalogue) -> Vec<Clause> {
     if let Some(found) = BEFORE.captures(&text.plain)
         && let (Some(x), Some(y)) = (found.name("x"), found.name("y"))
@@ -103,8 +102,7 @@ pub(super) fn clauses(text: &Text, catalogue: &Catalogue) -> Vec<Clause> {
             found.push((next, joint));
             continue;
         };
-        // "Throw out the lasagna note, I never cook it": why it is wanted is no part of what is
-        // wanted.
+        // "Throw out the lasagna note, I never cook it": the reason is not part of the request.
         if strength(last) >= 3.5 && strength(&next) < 3.5 && is_why(text, start, end) {
             continue;
         }
@@ -133,12 +131,12 @@ pub(super) fn clauses(text: &Text, catalogue: &Catalogue) -> Vec<Clause> {
             .iter()
             .filter(strong)
             .any(|cue| next.cues.iter().filter(strong).any(|other| other.group == cue.group));
-        // "Coco isn't coming, please cancel": the wish says nothing of its own.
+        // "Coco isn't coming, please cancel": the request has no content of its own.
         let bare = told && strength(&next) >= OPENS && empty(text, &next);
         let split = match joint {
             Joint::Comma | Joint::And | Joint::Hard if bare => false,
-            // "Register a new member, please. Viktor Dahl, off-peak": what is added has no wish of
-            // its own.
+            // "Register a new member, please. Viktor Dahl, off-peak": the addition has no request
+            // of its own.
             Joint::Hard
                 if had
                     && !back
@@ -147,7 +145,7 @@ pub(super) fn clauses(text: &Text, catalogue: &Catalogue) -> Vec<Clause> {
             {
                 false
             }
-            // What comes first only says what it is about.
+            // The first part only names the topic.
             Joint::Hard | Joint::Comma if strength(last) < STATED && back => false,
             Joint::Hard | Joint::Then => true,
             Joint::And if after_colon && !spoken.trim_end().ends_with(", and") => false,
@@ -165,9 +163,9 @@ pub(super) fn clauses(text: &Text, catalogue: &Catalogue) -> Vec<Clause> {
         } else {
             last.end = end;
             last.asks |= next.asks;
-            // The wish that was found last counts; what stood before it said what it is about.
+            // The last request counts; what precedes it names the topic.
             if after_colon {
-                // What stands behind a colon is data.
+                // Text after a colon is data.
             } else if bare || (strength(last) < STATED && strength(&next) > 3.5) {
                 last.cues = next.cues;
             } else if opens || !had {
@@ -202,7 +200,7 @@ pub(super) fn clauses(text: &Text, catalogue: &Catalogue) -> Vec<Clause> {
     clauses
 }
 
-/// Whether a clause opens with what is to be done.
+/// Whether a clause starts with a command.
 fn commands(text: &Text, catalogue: &Catalogue, clause: &Clause) -> bool {
     let (start, end) = text.trimmed(clause.start, clause.end);
     let head = text.tokens.iter().find(|token| token.start >= start && token.end <= end);
@@ -216,7 +214,7 @@ fn commands(text: &Text, catalogue: &Catalogue, clause: &Clause) -> bool {
     })
 }
 
-/// Whether a piece is only about who speaks, with nothing that could be a value.
+/// Whether a piece is only about the speaker, without anything that could be a value.
 fn is_why(text: &Text, start: usize, end: usize) -> bool {
     let value = |token: &Token| {
         token.quoted
@@ -227,7 +225,7 @@ fn is_why(text: &Text, start: usize, end: usize) -> bool {
         && !text.tokens.iter().any(|token| token.start >= start && token.end <= end && value(token))
 }
 
-/// "I won't make it this week": something of who speaks, and no wish of theirs.
+/// "I won't make it this week": a remark of the speaker, and not a request.
 pub(super) fn is_remark(text: &Text, start: usize, end: usize) -> bool {
     static OWN: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\W*(?:i|we)(?:['’](?:m|re|ve|ll|d))? \w"));
     static WISH: LazyLock<Regex> = LazyLock::new(|| {
@@ -237,7 +235,7 @@ pub(super) fn is_remark(text: &Text, start: usize, end: usize) -> bool {
     is(&OWN, plain) && !is(&WISH, plain)
 }
 
-/// Whether nothing but a verb and what points back is said.
+/// Whether there is only a verb and a back reference.
 fn empty(text: &Text, clause: &Clause) -> bool {
     let (start, end) = text.trimmed(clause.start, clause.end);
     let used = |token: &Token| {
@@ -257,7 +255,7 @@ static GOES_ON: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
-/// "Dana Brook paid 1150": somebody or something that is named, and what it did or is.
+/// "Dana Brook paid 1150": a name, and what it did or is.
 fn tells(text: &Text, start: usize, end: usize) -> bool {
     let (start, end) = text.trimmed(start, end);
     let tokens: Vec<&Token> =
@@ -282,7 +280,7 @@ fn tells(text: &Text, start: usize, end: usize) -> bool {
     (article || named > 0) && after.into_iter().any(|at| tokens.get(at).is_some_and(verb))
 }
 
-/// Whether words are a whole sentence: something is said of something.
+/// Whether a text is a complete sentence.
 fn says(plain: &str) -> bool {
     static SAYS: LazyLock<Regex> = LazyLock::new(|| {
         pattern(
@@ -292,7 +290,7 @@ fn says(plain: &str) -> bool {
     is(&SAYS, plain) || plain.split_whitespace().count() < 2
 }
 
-/// Whether two names end a piece, the one for the other: "Emma to Ben".
+/// Whether a piece ends with two names: "Emma to Ben".
 fn pairs(text: &Text, start: usize, end: usize) -> bool {
     let tokens: Vec<&Token> =
         text.tokens.iter().filter(|token| token.start >= start && token.end <= end).collect();
@@ -303,7 +301,7 @@ fn pairs(text: &Text, start: usize, end: usize) -> bool {
     })
 }
 
-/// Whether a value stands before what it is for: "7 km for the scooter".
+/// Whether a value precedes its target: "7 km for the scooter".
 fn counts(plain: &str) -> bool {
     static COUNTS: LazyLock<Regex> = LazyLock::new(|| {
         pattern(r"^(?:\w+ )?[\d.,]+(?: [a-z]+)? (?:for|to|on|from) (?:the |my |our )?[a-z]\w+")
@@ -311,7 +309,7 @@ fn counts(plain: &str) -> bool {
     is(&COUNTS, plain.trim())
 }
 
-/// Where each piece begins, without politeness: there a verb may be misspelt.
+/// The start of each piece, without politeness: a verb there may be misspelt.
 pub(super) fn heads(text: &Text) -> Vec<usize> {
     pieces(text).into_iter().map(|(start, end, _)| text.trimmed(start, end).0).collect()
 }
@@ -323,7 +321,7 @@ fn pieces(text: &Text) -> Vec<(usize, usize, Joint)> {
     for captures in pattern.captures_iter(&text.plain).take(40) {
         let Some(whole) = captures.get(0) else { continue };
         let piece = text.plain.get(start..whole.start()).unwrap_or_default();
-        // "a.m. ", "no. 5": a full stop after one or two letters ends nothing.
+        // "a.m. ", "no. 5": a full stop after one or two letters does not end a sentence.
         let short = whole.as_str().starts_with('.')
             && piece.rsplit(' ').next().is_some_and(|last| last.len() < 3 && last.parse::<u32>().is_err());
         if short {
@@ -349,8 +347,8 @@ fn pieces(text: &Text) -> Vec<(usize, usize, Joint)> {
     found
 }
 
-/// Whether a piece asks for something by itself: by a verb at its head, as a question, or as a
-/// statement of what happened.
+/// Whether a piece is a request by itself: a verb at its start, a question, or a statement of what
+/// happened.
 fn opens(text: &Text, catalogue: &Catalogue, piece: &Clause) -> bool {
     let (start, end) = text.trimmed(piece.start, piece.end);
     let plain = text.plain.get(start..end).unwrap_or_default();
@@ -360,7 +358,7 @@ fn opens(text: &Text, catalogue: &Catalogue, piece: &Clause) -> bool {
         .iter()
         .find(|token| head.is_some_and(|head| token.start > head.start))
         .map_or("", |token| token.lower.as_str());
-    // "reading" and "note 7" are no commands.
+    // "reading" and "note 7" are not commands.
     let bent = |word: &str| word.ends_with("ing") || word.ends_with("ed");
     let noun = |word: &str| {
         !catalogue.types_of(word).is_empty()
@@ -381,7 +379,7 @@ fn opens(text: &Text, catalogue: &Catalogue, piece: &Clause) -> bool {
             ]
             .contains(&next)
     };
-    // "Email grace@…" behind something else is a value, and so is "written by …".
+    // "Email grace@…" after something else is a value, and so is "written by …".
     let value = text
         .raw
         .get(start..end)

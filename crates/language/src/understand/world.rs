@@ -1,6 +1,6 @@
-//! What there is: which lookups show it, what they have shown, and what one of them settles.
+//! Known records: the lookups that list them, their results, and what a single lookup resolves.
 //!
-//! Invariant: only tools that change nothing and need nothing are named here.
+//! Invariant: only read-only tools without required arguments are used here.
 
 use super::catalogue::{Catalogue, Prepared, Role};
 use super::notice::notice;
@@ -11,12 +11,13 @@ use serde_json::{Map, Value};
 use std::collections::HashSet;
 use steward_domain::DomainName;
 
-/// The most things that are known at once.
+/// Maximum number of known records.
 const WORLD: usize = 2_000;
 
-/// What shows all there is in a domain: each type of thing by the tools that need nothing.
+/// The lookups that list all records of a domain: for each type the tools without required
+/// arguments.
 pub(super) fn survey(catalogue: &Catalogue, domain: &DomainName) -> Vec<Lookup> {
-    // What takes a question as it is needs no names.
+    // A tool that takes a question in plain language needs no names.
     if catalogue.tools.iter().any(|tool| tool.free && tool.tool.domain.as_ref() == Some(domain)) {
         return Vec::new();
     }
@@ -31,8 +32,8 @@ pub(super) fn survey(catalogue: &Catalogue, domain: &DomainName) -> Vec<Lookup> 
     catalogue.tools.iter().filter(shows).map(lookup).collect()
 }
 
-/// What lookups have shown, each thing once. What is only mentioned inside of something else,
-/// without a number of its own, is the thing of that name which has one.
+/// The records from lookups, each once. A record that is only mentioned inside another, without an
+/// id, is the record of that name that has one.
 pub(super) fn gather(catalogue: &Catalogue, shown: &[(Lookup, Value)]) -> Vec<SeenRecord> {
     let mut all: Vec<SeenRecord> = Vec::new();
     let mut known: HashSet<(Option<DomainName>, String, String)> = HashSet::new();
@@ -62,7 +63,7 @@ pub(super) fn gather(catalogue: &Catalogue, shown: &[(Lookup, Value)]) -> Vec<Se
     all
 }
 
-/// What a lookup settles: a tool that shows one thing by these very words has found it.
+/// What a lookup resolves: a tool that returns one record for exactly these words has found it.
 pub(super) fn settle_by(catalogue: &Catalogue, step: &Step, lookup: &Lookup, seen: &[Noticed]) -> Settled {
     let settled = settle(catalogue, 0, step, seen);
     let (Settled::Missing { .. }, Some(Target::Named { words, entity_type })) = (&settled, &step.target)
@@ -76,7 +77,7 @@ pub(super) fn settle_by(catalogue: &Catalogue, step: &Step, lookup: &Lookup, see
     });
     let own: Vec<&Noticed> =
         seen.iter().filter(|thing| entity_type.is_empty() || thing.entity_type == *entity_type).collect();
-    // It must hold what was said: a tool that guesses has found something else.
+    // The record must contain the words: a tool that guesses has found something else.
     let holds = |thing: &Noticed| {
         let id = thing.id_text();
         let values = thing.attributes.values().map(text).chain(thing.name.clone()).chain([id]);

@@ -1,4 +1,4 @@
-//! What people say, with the example applications behind it.
+//! User utterances with the example applications.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

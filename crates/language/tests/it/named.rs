@@ -1,5 +1,4 @@
-//! Names are read with what is there: what is meant by a name, what is asked about, and what stays
-//! data.
+//! Names are interpreted with the known records: resolution, clarifying questions, and data.
 
 use serde_json::{Value, json};
 use std::sync::{Arc, LazyLock};
@@ -52,7 +51,7 @@ static READER: LazyLock<Reader> = LazyLock::new(|| {
     Reader::new(Arc::new(Encoder::default()), vec![topic], tools)
 });
 
-/// What the reader sees when it looks around.
+/// The known records.
 fn world() -> Vec<SeenRecord> {
     let pets = json!({ "pets": [
         { "id": 1, "name": "Bella", "owner": "Nora Hughes" }, { "id": 2, "name": "Coco", "owner": "Tom Reed" },
@@ -71,7 +70,7 @@ fn read(said: &str) -> Understood {
     READER.understand(said, &given)
 }
 
-/// The ids that are acted on, in the order of the steps; what is asked is `?` with what is offered.
+/// The ids that are acted on, in the order of the steps; a question is `?` with its options.
 fn acted(understood: &Understood) -> String {
     if let Some(question) = &understood.question {
         let offered: Vec<String> = question.options.iter().map(|option| option.value.to_string()).collect();
@@ -100,14 +99,14 @@ fn names_are_those_of_what_is_there() {
         ("discharge Sofia Keller's Luna", "discharge_pet 3"),
         ("what does Bella weigh?", "get_pet 1"),
         ("remove pet 2", "remove_pet 2"),
-        // Two of one name are asked about, also where one of several is meant.
+        // Two records of one name lead to a question, also if one of several is meant.
         ("discharge Luna", "? 3 4"),
         ("discharge Luna and Coco", "discharge_pet “Luna and Coco”"),
-        // What is not there is looked up, and said not to be there.
+        // An unknown name is looked up, and reported as missing.
         ("discharge Rex", "discharge_pet “Rex”"),
-        // What is known only by a value of it is asked about before it is changed.
+        // A record that is identified only by one of its values needs confirmation before a change.
         ("remove Nora Hughes", "? 1"),
-        // An amount is no number of anything, though there is a pet 120.
+        // An amount is not an id, although there is a pet 120.
         ("record a payment of 120 for Bella", "record_payment 1"),
     ] {
         let understood = read(said);
@@ -117,7 +116,7 @@ fn names_are_those_of_what_is_there() {
 
 #[test]
 fn what_things_are_called_is_never_a_wish() {
-    // Somebody called a pet "everything": the word keeps its meaning.
+    // A pet is called "everything": the word keeps its meaning.
     let understood = read("remove everything");
     assert!(!acted(&understood).contains('6'), "{understood:#?}");
     let listed = read("show everything");

@@ -1,5 +1,5 @@
-//! Questions that are answered, requests that go on from the one before, domains that are asked as
-//! they are, and input that nobody would call a request.
+//! Answers to questions, follow-up requests, domains that are queried directly, and input that is
+//! not a request.
 
 use serde_json::{Value, json};
 use std::sync::{Arc, LazyLock};
@@ -41,7 +41,7 @@ fn tool(
     }
 }
 
-/// A help desk with tickets: no application of the examples.
+/// A help desk with tickets, which is not one of the example applications.
 fn desk() -> Reader {
     let state = json!({ "type": "string", "enum": ["open", "solved"] });
     let urgency = json!({ "type": "string", "enum": ["low", "normal", "high"] });
@@ -88,7 +88,7 @@ fn desk() -> Reader {
     Reader::new(ENCODER.clone(), vec![topic], tools)
 }
 
-/// Two domains of data: one behind a tool that takes questions, one that has no tools.
+/// Two data domains: one with a tool that takes questions, one without tools.
 fn shop() -> Reader {
     let topic = |name: &str, title: &str, description: &str| Topic {
         name: domain(name),

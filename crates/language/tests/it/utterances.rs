@@ -1,5 +1,4 @@
-//! What people say to applications becomes the calls that they meant, as the rows beside this file
-//! have it.
+//! User utterances become the intended calls, as listed in the rows beside this file.
 
 mod score;
 

@@ -13,6 +13,7 @@
 
 mod conversation;
 mod fake;
+mod llama_faults;
 mod model;
 mod others;
 mod providers;

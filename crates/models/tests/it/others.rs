@@ -184,15 +184,15 @@ async fn the_floor() {
 
 /// Starts no process, only a server inside the test.
 #[derive(Default)]
-struct Pretend {
-    acts: Vec<Act>,
-    running: Mutex<Vec<Process>>,
-    stopped: Arc<AtomicUsize>,
-    dies: bool,
+pub(crate) struct Pretend {
+    pub(crate) acts: Vec<Act>,
+    pub(crate) running: Mutex<Vec<Process>>,
+    pub(crate) stopped: Arc<AtomicUsize>,
+    pub(crate) dies: bool,
 }
 
-/// A fake process: a server, and a notification of its end.
-type Process = Arc<(Mutex<Option<Fake>>, tokio::sync::Notify)>;
+/// What a process is here: a server, and the news of its end.
+pub(crate) type Process = Arc<(Mutex<Option<Fake>>, tokio::sync::Notify)>;
 
 struct Pretended(Process, Arc<AtomicUsize>);
 

@@ -210,13 +210,13 @@ impl Kind {
         (self.make)(options)
     }
 
-    fn streamed(&self, body: impl Into<Vec<u8>>) -> Act {
+    pub(crate) fn streamed(&self, body: impl Into<Vec<u8>>) -> Act {
         let kind = if self.name == "ollama" { "application/x-ndjson" } else { "text/event-stream" };
         Act::new(200, kind, body)
     }
 
-    /// The reply that the fixtures encode.
-    fn answer(&self) -> Answer {
+    /// What was meant by the fixtures.
+    pub(crate) fn answer(&self) -> Answer {
         let call = |id: &str, name: &str, arguments: Value| ToolCall {
             id: id.to_owned(),
             name: name.to_owned(),
@@ -267,7 +267,7 @@ pub(crate) fn chat() -> Chat {
     }
 }
 
-fn formed() -> Chat {
+pub(crate) fn formed() -> Chat {
     let schema = json!({"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"], "additionalProperties": false});
     let schema = Some(ReplySchema { name: "my plan".to_owned(), schema });
     Chat {
@@ -278,7 +278,7 @@ fn formed() -> Chat {
     }
 }
 
-async fn hear(model: &dyn Model, chat: &Chat) -> (Vec<Event>, Option<ModelError>) {
+pub(crate) async fn hear(model: &dyn Model, chat: &Chat) -> (Vec<Event>, Option<ModelError>) {
     let (mut heard, mut events) = (Vec::new(), model.stream(chat));
     while let Some(event) = events.next().await {
         match event {

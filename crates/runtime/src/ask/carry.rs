@@ -294,7 +294,13 @@ fn program_of(plan: &Plan, work: &Work, ask: &Ask) -> Result<Program> {
     }
     // A failure is repaired where it happens; the same again would fail again.
     let settings = Settings { retries: 0, on_failure: OnFailure::Continue, ..Settings::default() };
-    let definition = Definition { root: Root::Plan(plan), agents: BTreeMap::new(), tools, settings };
+    let definition = Definition {
+        root: Root::Plan(plan),
+        agents: BTreeMap::new(),
+        tools,
+        workflows: BTreeMap::new(),
+        settings,
+    };
     Program::from_definition(definition).map_err(|problems| Error::Program(problems.to_string()))
 }
 

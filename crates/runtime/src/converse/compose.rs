@@ -78,6 +78,9 @@ pub(super) fn reply(work: &Work, understood: &Understood, done: &Done) -> Reply 
         decisions: Vec::new(),
         waiting: done.waiting.clone(),
         model: None,
+        client_calls: Vec::new(),
+        client_text: None,
+        cut_off: false,
         unverified: Vec::new(),
         analyses: done.ended.iter().filter_map(|ended| ended.analysis.as_deref().cloned()).collect(),
     }

@@ -11,9 +11,10 @@ use crate::journal_writer::JournalWriter;
 use serde_json::{Map, Value as Json, json};
 use std::collections::BTreeSet;
 use steward_domain::{
-    ChainId, Content, ConversationId, EventType, Label, Message, MessageId, Role, Task, TaskId, TaskStatus,
-    UserId,
+    ChainId, Content, ConversationId, EventType, HumanAction, Label, Message, MessageId, Role, Task, TaskId,
+    TaskStatus, UserId,
 };
+use steward_engine::Event;
 use steward_journal::Draft;
 use steward_store::{Change, Commit, NewMessage, Scope};
 
@@ -50,14 +51,35 @@ impl ChatService {
             let entries = store.entries(&scope, ChainId::from(task.id), 0, 100).await?;
             let decided =
                 entries.iter().rev().find(|entry| entry.entry.event_type == EventType::ApprovalDecided);
-            let decision: Json = decided
-                .and_then(|entry| serde_json::from_str(&entry.entry.event_data).ok())
-                .unwrap_or_default();
+            let decision: Option<Json> =
+                decided.and_then(|entry| serde_json::from_str(&entry.entry.event_data).ok());
+            let decision = match decision {
+                Some(decision) => decision,
+                None => self.decided_in_run(&scope, task.id).await,
+            };
             let text = told_of(&task, &decision);
             self.append(user, id, &task, text.clone()).await?;
             told.push(text);
         }
         Ok(told)
+    }
+
+    /// The last decision over a run, which is one of its events.
+    async fn decided_in_run(&self, scope: &Scope, task: TaskId) -> Json {
+        let Ok((_, events)) = crate::run::history(&*self.app().store, scope, task).await else {
+            return Json::Null;
+        };
+        let last = events.iter().rev().find_map(|event| match event {
+            Event::HumanDecided { action, by, message, .. } => {
+                let word = match action {
+                    HumanAction::Approve | HumanAction::Modify => "approved",
+                    HumanAction::Reject => "rejected",
+                };
+                Some(json!({ "decision": word, "by": by, "why": message }))
+            }
+            _ => None,
+        });
+        last.unwrap_or_default()
     }
 
     async fn append(&self, user: &UserId, id: ConversationId, task: &Task, text: String) -> Result<()> {
@@ -101,6 +123,13 @@ fn open_calls<'a>(messages: impl Iterator<Item = &'a Message>) -> BTreeSet<TaskI
     waiting.difference(&told).copied().collect()
 }
 
+/// What a task gave, in words.
+fn result_of(task: &Task) -> Option<String> {
+    let result = task.result.as_deref().map(str::trim).filter(|result| !result.is_empty())?;
+    let told = steward_language::answer::tell(None, None, result).text;
+    (!told.trim().is_empty()).then_some(told)
+}
+
 /// Who decided what and why, and what came of it.
 fn told_of(task: &Task, decision: &Json) -> String {
     let text = |name: &str| decision.get(name).and_then(Json::as_str).filter(|text| !text.trim().is_empty());
@@ -110,11 +139,13 @@ fn told_of(task: &Task, decision: &Json) -> String {
     let approved = text("decision") == Some("approved");
     match (approved, task.status) {
         (true, TaskStatus::Completed) => {
-            let result = task.result.as_deref().map(str::trim).filter(|result| !result.is_empty());
-            let told = result.map(|result| steward_language::answer::tell(None, None, result).text);
-            let told =
-                told.filter(|told| !told.trim().is_empty()).unwrap_or_else(|| "It was done.".to_owned());
+            let told = result_of(task).unwrap_or_else(|| "It was done.".to_owned());
             format!("“{call}” was approved{by}{why}. {told}")
+        }
+        // A run that goes on after a no has a result of its own.
+        (false, TaskStatus::Completed) if text("decision").is_some() => {
+            let told = result_of(task).unwrap_or_else(|| "It was not done.".to_owned());
+            format!("“{call}” was not approved{by}{why}. {told}")
         }
         (true, _) => {
             let doing = call.to_lowercase();

@@ -23,12 +23,11 @@ pub(super) fn shorten(said: &[(Role, &str)]) -> Vec<EarlierMessage> {
     let (older, newest) = said.split_at(said.len().saturating_sub(NEWEST));
     let mut told = Vec::with_capacity(newest.len() + 1);
     if !older.is_empty() {
-        told.push(EarlierMessage { role: Role::Agent, text: digest(older) });
+        told.push(EarlierMessage::new(Role::Agent, digest(older)));
     }
     told.extend(
-        newest.iter().map(|(role, text)| EarlierMessage {
-            role: *role,
-            text: text.chars().take(NEWEST_CHARS).collect(),
+        newest.iter().map(|(role, text)| {
+            EarlierMessage::new(*role, text.chars().take(NEWEST_CHARS).collect::<String>())
         }),
     );
     told

@@ -119,7 +119,13 @@ impl TurnEffects {
             on_unknown: OnUnknown::Fail,
             ..Settings::default()
         };
-        let definition = Definition { root: Root::Plan(plan), agents: BTreeMap::new(), tools, settings };
+        let definition = Definition {
+            root: Root::Plan(plan),
+            agents: BTreeMap::new(),
+            tools,
+            workflows: BTreeMap::new(),
+            settings,
+        };
         Program::from_definition(definition).map_err(|problems| Error::Program(problems.to_string()))
     }
 }

@@ -17,6 +17,7 @@
 mod agents;
 mod call;
 mod carry;
+mod client_turn;
 mod compose;
 mod confirm;
 mod decisions;
@@ -34,8 +35,10 @@ pub(crate) use plan_first::signature_of;
 mod readers;
 mod reply;
 mod run_progress;
+pub(crate) use run_progress::RunProgress;
 
 pub use crate::progress::ProgressEvent;
+pub use client_turn::ClientTurn;
 pub use edit::{LONGEST_TITLE, rename, restore, title_of};
 pub use ending::{EndedBy, Ending, end};
 pub use model_turn::{ChatModel, ModelLimits};
@@ -131,6 +134,8 @@ struct Opened {
     absent: Vec<String>,
     /// When it came, on the monotonic clock.
     began: Duration,
+    /// What a client of a model protocol asks for beside its words.
+    client: Option<Arc<ClientTurn>>,
 }
 
 /// Holds conversations. One for each process; its copies are the same one.
@@ -273,6 +278,16 @@ impl ChatService {
 
     /// The same, unless it is called off on the way: what was begun then ends with that reason.
     pub async fn say_until(&self, turn: &Turn, watch: Watch<'_>, stop: &CancellationToken) -> Result<Reply> {
+        self.say_for(turn, None, watch, stop).await
+    }
+
+    async fn say_for(
+        &self,
+        turn: &Turn,
+        client: Option<Arc<ClientTurn>>,
+        watch: Watch<'_>,
+        stop: &CancellationToken,
+    ) -> Result<Reply> {
         let lock = turn.conversation.map(|id| self.turn_of(id));
         let _mine = match &lock {
             Some(lock) => Some(lock.lock().await),
@@ -282,7 +297,7 @@ impl ChatService {
             Some(id) => self.tell_decided(&turn.caller.user, id).await?,
             None => Vec::new(),
         };
-        let reply = Box::pin(self.take(turn, watch, stop)).await;
+        let reply = Box::pin(self.take(turn, client, watch, stop)).await;
         self.forget_turn(turn.conversation);
         Ok(Reply { decisions, ..reply? })
     }
@@ -300,7 +315,17 @@ impl ChatService {
         let data = if turn.data.is_empty() { memory.data.clone() } else { turn.data.clone() };
         let absent = self.wait_for_servers(&turn.caller, watch).await;
         let reader = self.readers.get(&self.toolbox, &turn.caller, &data).await?;
-        Ok(Opened { turn, memory, data, reader, world: Arc::default(), looked: Vec::new(), absent, began })
+        Ok(Opened {
+            turn,
+            memory,
+            data,
+            reader,
+            world: Arc::default(),
+            looked: Vec::new(),
+            absent,
+            began,
+            client: None,
+        })
     }
 
     /// Opens the task of a message. Its calls write with the same writer.
@@ -319,14 +344,21 @@ impl ChatService {
     }
 
     fn work(&self, opened: &Opened, understood: &Understood, task: TaskId) -> carry::Work {
-        let Opened { turn, memory, data, reader, world, looked, absent, began } = opened.clone();
+        let Opened { turn, memory, data, reader, world, looked, absent, began, .. } = opened.clone();
         let (chat, steps) = (self.clone(), understood.steps.clone());
         carry::Work { chat, reader, turn, memory, world, looked, absent, data, steps, task, began }
     }
 
-    async fn take(&self, turn: &Turn, watch: Watch<'_>, stop: &CancellationToken) -> Result<Reply> {
+    async fn take(
+        &self,
+        turn: &Turn,
+        client: Option<Arc<ClientTurn>>,
+        watch: Watch<'_>,
+        stop: &CancellationToken,
+    ) -> Result<Reply> {
         let app = self.app();
         let mut opened = self.open(turn, watch).await?;
+        opened.client = client;
         let subject = turn_subject(&opened.turn.said, opened.memory.id);
         let mut record = self.open_record(&opened, "orchestrator", subject).await?;
         watch(ProgressEvent::Started(record.task));
@@ -397,6 +429,9 @@ impl ChatService {
         let app = self.app();
         if let Some(told) = Box::pin(self.decide_paused(opened, record, watch, stop)).await? {
             return Ok(told);
+        }
+        if let Some(client) = opened.client.clone() {
+            return Box::pin(self.client_turn(opened, &client, record, watch, stop)).await;
         }
         let understood = self.read(opened, record, stop).await?;
         let opened = &*opened;

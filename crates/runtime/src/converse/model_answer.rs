@@ -7,7 +7,7 @@ use super::model_turn::PausedRun;
 use super::{Asked, ChatService, Offered, Opened, Outcome, Reply, StepDone, confirm};
 use crate::ask::Record;
 use crate::run::internal::ASK_DATA;
-use crate::run::{RunStatus, read_back};
+use crate::run::{ModelTokens, RunStatus, read_back};
 use serde_json::{Map, Value as Json};
 use std::collections::BTreeMap;
 use steward_domain::{
@@ -33,6 +33,8 @@ pub(super) struct RunCall {
 pub(super) struct RunRecord {
     calls: BTreeMap<EffectId, RunCall>,
     pub(super) used: Used,
+    /// What its models read and wrote.
+    pub(super) tokens: ModelTokens,
     /// Whether it was a plan that was written before anything was read.
     pub(super) planned: bool,
 }
@@ -55,7 +57,7 @@ impl RunRecord {
             }
         });
         let planned = matches!(program.definition().root, Root::StaticPlan(_));
-        Self { calls, used: state.used(), planned }
+        Self { calls, used: state.used(), tokens: ModelTokens::of(events), planned }
     }
 
     /// Whether a call that may change something was made.
@@ -167,6 +169,9 @@ fn reply_of(
         waiting: Vec::new(),
         analyses: Vec::new(),
         model: None,
+        client_calls: Vec::new(),
+        client_text: None,
+        cut_off: false,
         unverified: Vec::new(),
     }
 }
@@ -188,6 +193,10 @@ pub(super) fn answer_of(
             let text = format!("This was not finished: {why}. {done} calls were made before that.");
             return reply_of(service, opened, record, run, Outcome::Failed, text);
         }
+        RunStatus::Rejected(why) => {
+            let text = format!("It was not done: {why}.");
+            return reply_of(service, opened, record, run, Outcome::Declined, text);
+        }
         RunStatus::Cancelled(by) => {
             let text = format!("It was called off by {by}.");
             return reply_of(service, opened, record, run, Outcome::Declined, text);
@@ -199,6 +208,9 @@ pub(super) fn answer_of(
     };
     let mut evidence = Evidence::default();
     evidence.add_said(&opened.turn.said);
+    if let Some(own) = opened.client.as_ref().and_then(|client| client.request.instructions.as_deref()) {
+        evidence.add_said(own);
+    }
     evidence.add_said(&service.app().clock.now().day());
     for message in earlier.iter().filter(|message| message.role == Role::User || !message.text.contains(MARK))
     {
@@ -209,7 +221,11 @@ pub(super) fn answer_of(
             evidence.add_result(output);
         }
     }
-    let checked = check_figures(&text, &evidence);
+    let mut checked = check_figures(&text, &evidence);
+    // Marks would break the form; the figures are named beside it.
+    if opened.client.as_ref().is_some_and(|client| client.request.schema.is_some()) {
+        checked.text.clone_from(&text);
+    }
     let asks = text.trim_end().ends_with('?');
     let outcome = if asks { Outcome::Asked } else { Outcome::Answered };
     let answer = if checked.text.trim().is_empty() { "Done.".to_owned() } else { checked.text };

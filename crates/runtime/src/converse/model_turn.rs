@@ -39,7 +39,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 /// The agent of a conversation.
-const ASSISTANT: &str = "assistant";
+pub(super) const ASSISTANT: &str = "assistant";
 /// From here on the reader's understanding of a wish is acted on without a model.
 const SURE: f64 = 0.75;
 /// Words for each step of a wish, beyond which the reader is likely to have left some out.
@@ -238,7 +238,12 @@ impl ChatService {
         watch: Watch<'_>,
         stop: &CancellationToken,
     ) -> Result<Ran> {
-        let context = RunContext { conversation: Some(opened.memory.id), data: opened.data.clone() };
+        let asked = opened.client.as_ref().map(|client| &client.request).filter(|asked| !asked.is_empty());
+        let context = RunContext {
+            conversation: Some(opened.memory.id),
+            data: opened.data.clone(),
+            client: asked.map(|asked| Box::new(asked.clone())),
+        };
         let (user, said) = (opened.turn.caller.user.clone(), opened.turn.said.clone());
         self.watched(model, opened, None, speaker, watch, stop, |run_watch| {
             let runner = model.runner.clone();
@@ -321,12 +326,19 @@ impl ChatService {
                 paused_reply(self, opened, record, ran.task, &run, &waits.unwrap_or_default(), &mut done)
             }
             standing => {
-                let earlier = self.earlier(opened).await?;
+                let sent = opened.client.as_ref().and_then(|client| client.history.clone());
+                let earlier = match sent {
+                    Some(history) => history,
+                    None => self.earlier(opened).await?,
+                };
                 answer_of(self, opened, record, standing, &run, &earlier)
             }
         };
         done.model.asked = reply.outcome == super::Outcome::Asked;
         done.model.tools = run.tools();
+        if opened.client.is_some() {
+            super::client_turn::settle(&mut reply, &mut done, &ran.standing);
+        }
         let used = plan_first::sum(before, run.used);
         let strategy = if run.planned { Strategy::PlanFirst } else { Strategy::StepByStep };
         reply.model = Some(Box::new(super::ModelUsed {
@@ -336,6 +348,8 @@ impl ChatService {
             why_not_planned: why_loop,
             rounds: used.replies,
             tokens: used.tokens,
+            input_tokens: run.tokens.input,
+            output_tokens: run.tokens.output,
             cost_micros: used.cost_micros,
             unverified: std::mem::take(&mut reply.unverified),
         }));
@@ -358,7 +372,7 @@ impl ChatService {
     }
 
     /// What was said before, oldest first.
-    async fn earlier(&self, opened: &Opened) -> Result<Vec<EarlierMessage>> {
+    pub(super) async fn earlier(&self, opened: &Opened) -> Result<Vec<EarlierMessage>> {
         if !opened.memory.known {
             return Ok(Vec::new());
         }
@@ -374,7 +388,7 @@ impl ChatService {
 
     /// The agent of this turn: its prompt, and the tools that fit best of those that the person may
     /// use.
-    async fn agent_program(&self, model: &ChatModel, opened: &Opened) -> Result<Program> {
+    pub(super) async fn agent_program(&self, model: &ChatModel, opened: &Opened) -> Result<Program> {
         let caller = &opened.turn.caller;
         let said = &opened.turn.said;
         let mut tools: Vec<ToolName> = Vec::new();
@@ -437,6 +451,7 @@ impl ChatService {
         };
         let settings = Settings { retries: 1, ..Settings::default() };
         let mut definition = Definition {
+            workflows: std::collections::BTreeMap::new(),
             root: Root::Agent(agent),
             agents: Default::default(),
             tools: specs.into_iter().map(|spec| (spec.name.clone(), spec)).collect(),
@@ -468,7 +483,9 @@ fn is_sure(understood: &Understood, said: &str) -> bool {
         _ if matches!(understood.answered, Answered::Completed | Answered::Declined) => true,
         _ if agrees(said).is_some() => true,
         // What a long message leaves open may stand in its other words, or be found out.
-        (Some(question), _) => matches!(question.why, QuestionKind::Entity | QuestionKind::Field) && is_short,
+        (Some(question), _) => {
+            matches!(question.why, QuestionKind::Entity | QuestionKind::Field) && words <= WORDS_PER_STEP
+        }
         (None, Kind::Act) => understood.confidence.get() >= SURE && is_short,
         (None, Kind::Help) => true,
         (None, Kind::Chat) => words < 3,

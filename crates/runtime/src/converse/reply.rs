@@ -1,6 +1,7 @@
 //! What comes back from a turn.
 
 use crate::ask::Answer;
+use crate::run::ClientCall;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 use steward_domain::{AgentResponse, CallId, ConversationId, DomainRoutingDecision, TaskId};
@@ -77,6 +78,15 @@ pub struct Reply {
     /// The model that wrote the answer, when one did, and what it used.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<Box<ModelUsed>>,
+    /// Calls of the client's own tools that it is asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub client_calls: Vec<ClientCall>,
+    /// What the model wrote beside such calls, or until the limit of tokens.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client_text: Option<String>,
+    /// Whether the client's limit of tokens cut the answer off.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub cut_off: bool,
     /// Figures that no result supports, until they are part of `model`.
     #[serde(skip)]
     pub(super) unverified: Vec<String>,
@@ -111,6 +121,10 @@ pub struct ModelUsed {
     pub rounds: u32,
     /// Tokens, read and written.
     pub tokens: u64,
+    /// Tokens that the run of the answer read.
+    pub input_tokens: u64,
+    /// Tokens that the run of the answer wrote.
+    pub output_tokens: u64,
     /// What it cost in millionths, when the price is known; else 0.
     pub cost_micros: u64,
     /// Figures of its answer that no result supports.

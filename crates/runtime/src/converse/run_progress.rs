@@ -9,12 +9,12 @@ use steward_journal::clock::Clock;
 use steward_language::words::name_words;
 
 /// Turns the events of a run into those of a turn.
-pub(super) struct RunProgress<'a> {
+pub(crate) struct RunProgress<'a> {
     watch: Watch<'a>,
     clock: &'a dyn Clock,
-    pub(super) task: Option<TaskId>,
+    pub(crate) task: Option<TaskId>,
     /// The agent whose words are the answer; the words of others are not told.
-    speaker: Option<&'static str>,
+    speaker: Option<&'a str>,
     /// Questions to that agent.
     spoken: BTreeSet<EffectId>,
     /// The calls that were begun, in order, and when.
@@ -24,17 +24,17 @@ pub(super) struct RunProgress<'a> {
 }
 
 impl<'a> RunProgress<'a> {
-    pub(super) fn new(
+    pub(crate) fn new(
         watch: Watch<'a>,
         clock: &'a dyn Clock,
         task: Option<TaskId>,
-        speaker: Option<&'static str>,
+        speaker: Option<&'a str>,
     ) -> Self {
         let (spoken, steps) = (BTreeSet::new(), Vec::new());
         Self { watch, clock, task, speaker, spoken, steps, wrote: None }
     }
 
-    pub(super) fn take(&mut self, event: ProgressEvent) {
+    pub(crate) fn take(&mut self, event: ProgressEvent) {
         match event {
             ProgressEvent::Started(task) => self.task = Some(task),
             ProgressEvent::Doing(Effect::CallModel { id, agent, .. })
@@ -42,6 +42,8 @@ impl<'a> RunProgress<'a> {
             {
                 self.spoken.insert(id);
             }
+            // A task below counts its questions anew.
+            ProgressEvent::Doing(Effect::CallModel { id, .. }) => drop(self.spoken.remove(&id)),
             ProgressEvent::Token { effect, delta } => {
                 if !self.spoken.contains(&effect) {
                     return;

@@ -4,9 +4,10 @@
 use super::internal;
 use crate::error::{Error, Result};
 use serde::de::DeserializeOwned;
+use std::cmp::Ordering;
 use std::path::{Path, PathBuf};
 use steward_domain::{Agent, AgentName, Check, ToolName, Valid, Workflow};
-use steward_engine::{Definition, Lookup, Program, Root, Settings, ToolSpec};
+use steward_engine::{Definition, Lookup, Problems, Program, Root, Settings, ToolSpec};
 use steward_tools::registry::Registry;
 
 /// The definitions of a home, with the tools that there are.
@@ -57,7 +58,19 @@ impl Definitions<'_> {
                 self.read::<Agent>("agents", &agent)?;
             }
         }
-        Program::from_definition(definition).map_err(|problems| Error::Program(problems.to_string()))
+        Program::from_definition(definition).map_err(|problems| match self.file_of(name) {
+            Some(file) => Error::Program(located(&file, &problems)),
+            None => Error::Program(problems.to_string()),
+        })
+    }
+
+    /// The file that a name stands for.
+    fn file_of(&self, name: &str) -> Option<PathBuf> {
+        let path = Path::new(name);
+        if path.extension().is_some() && path.exists() {
+            return Some(path.to_owned());
+        }
+        ["workflows", "agents"].into_iter().find_map(|folder| find(&self.home.join(folder), name))
     }
 
     fn root(&self, name: &str) -> Result<Root> {
@@ -95,6 +108,57 @@ impl Definitions<'_> {
     }
 }
 
+/// Every problem with the file and line of its field.
+fn located(file: &Path, problems: &Problems) -> String {
+    let text = std::fs::read_to_string(file).unwrap_or_default();
+    let mut lines = format!("{} cannot run:", problems.what);
+    for problem in &problems.problems {
+        lines.push_str(&format!("\n  {}:{}: {problem}", file.display(), line_of(&text, &problem.field)));
+    }
+    lines
+}
+
+/// The line of a field such as `nodes.each.over` or `edges[2].to`: each part of the path is looked
+/// for after the one before. Where a part is not on a line of its own, the line before counts.
+fn line_of(text: &str, field: &str) -> usize {
+    let lines: Vec<&str> = text.lines().collect();
+    let indent = |line: &str| line.len() - line.trim_start().len();
+    // The lines among which the next part is, and the line that was found last.
+    let (mut from, mut to, mut at) = (0, lines.len(), 0);
+    for part in field.split('.') {
+        let (name, number) = match part.split_once('[') {
+            Some((name, number)) => (name, number.trim_end_matches(']').parse::<usize>().ok()),
+            None => (part, None),
+        };
+        let is_it = |line: &str| {
+            let line = line.trim_start().trim_start_matches("- ").trim_start_matches('"');
+            line.strip_prefix(name).is_some_and(|rest| rest.trim_start_matches('"').starts_with(':'))
+        };
+        let block = |from: usize, to: usize| lines.iter().enumerate().take(to).skip(from);
+        let Some((place, _)) = block(from, to).find(|(_, line)| is_it(line)) else { break };
+        (at, from) = (place, place + 1);
+        let inside = |place: usize, to: usize| {
+            let own = lines.get(place).copied().unwrap_or_default();
+            // The items of a list may stand below its name without being indented.
+            let is_item = |line: &str| line.trim_start().starts_with("- ");
+            let ends = |line: &str| match indent(line).cmp(&indent(own)) {
+                _ if line.trim().is_empty() => false,
+                Ordering::Less => true,
+                Ordering::Equal => is_item(own) || !is_item(line),
+                Ordering::Greater => false,
+            };
+            block(place + 1, to).find(|(_, line)| ends(line)).map_or(to, |(end, _)| end)
+        };
+        to = inside(place, to);
+        if let Some(number) = number {
+            let mut items = block(from, to).filter(|(_, line)| line.trim_start().starts_with("- "));
+            let Some((item, _)) = items.nth(number) else { break };
+            (at, from, to) = (item, item, inside(item, to));
+        }
+    }
+    at + 1
+}
+
 /// The file of this name in a folder.
 fn find(folder: &Path, name: &str) -> Option<PathBuf> {
     let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
@@ -113,8 +177,27 @@ fn parse<T: Check + DeserializeOwned>(path: &Path) -> Result<Valid<T>> {
     })?;
     draft.validate().map_err(|invalid| {
         let field = invalid.problems.first().map(|problem| problem.field.clone()).unwrap_or_default();
-        let last = field.split(['.', '[']).next_back().unwrap_or_default().trim_end_matches(']');
-        let at = text.lines().position(|line| line.trim_start().starts_with(&format!("{last}:")));
-        wrong(at.map_or(1, |line| line as u64 + 1), invalid.to_string())
+        wrong(line_of(&text, &field) as u64, invalid.to_string())
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::line_of;
+
+    #[test]
+    fn problems_are_found_on_their_line() {
+        let text = "name: x\nnodes:\n  first:\n    type: tool\n    tool: a\n  second:\n    type: map\n    over: b\nedges:\n  - { from: first, to: second }\n  - from: second\n    to: __end__\n";
+        for (field, line) in [
+            ("name", 1),
+            ("nodes.first.tool", 5),
+            ("nodes.second", 6),
+            ("nodes.second.over", 8),
+            ("edges[0].to", 10),
+            ("edges[1].to", 12),
+            ("entry_point", 1),
+        ] {
+            assert_eq!(line_of(text, field), line, "{field}");
+        }
+    }
 }

@@ -5,7 +5,7 @@
 //!   not granted is named like one that does not exist.
 //! - What is found is only offered. Each call of it goes through the gateway like any other.
 
-use super::Runner;
+use super::{ClientRequest, Runner};
 use crate::ask::{Answer, Ask};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Value as Json, json};
@@ -44,6 +44,9 @@ pub(crate) struct RunContext {
     /// Data that the person brought along. Passwords are not kept.
     #[serde(default, serialize_with = "without_passwords")]
     pub(crate) data: Vec<String>,
+    /// What a client of a model protocol asks for beside its words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) client: Option<Box<ClientRequest>>,
 }
 
 impl RunContext {

@@ -9,6 +9,7 @@
 //! - A run keeps the definitions that it was started with. It keeps no grants: each call is made
 //!   with what its owner holds then.
 
+mod client;
 mod cut_off;
 mod definitions;
 mod executor;
@@ -24,6 +25,7 @@ mod work;
 
 pub use crate::journal_writer::LeaseHolder;
 pub use crate::progress::ProgressEvent;
+pub use client::{ClientCall, ClientReply, ClientRequest, ClientRun, ModelTokens, conversation_after};
 pub use cut_off::end_cut_off;
 pub(crate) use cut_off::turn_subject;
 pub(crate) use executor::carry_out_plan;
@@ -54,7 +56,7 @@ use steward_domain::{
     AgentName, Check as _, Description, HumanAction, JsonObject, Label, LlmConfig, Sha256Hex, Task, TaskId,
     TaskStatus, Timestamp, UserId, Valid,
 };
-use steward_engine::{EarlierMessage, EffectId, Ended, Event, Program, State};
+use steward_engine::{EarlierMessage, Effect, EffectId, Ended, Event, Program, State};
 use steward_journal::clock::Clock;
 use steward_models::{Local, Model, ModelPurpose, Models, OpenAi, Options as ModelOptions, Secret};
 use steward_store::{Lease, Scope, Store};
@@ -409,6 +411,40 @@ pub async fn unkept(
     let at = clock.now();
     let mut run = Executor::new(effects, clock, program, task);
     run.carry_on([Child::default().started(task, input, at)]).await
+}
+
+/// What a run was started from, and what it started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lineage {
+    /// Such as `workflow review`.
+    pub title: String,
+    /// The digest of the definition that the run keeps.
+    pub version: Sha256Hex,
+    /// The tasks of its sub-agents and sub-workflows, in the order in which they began.
+    pub children: Vec<TaskId>,
+    /// The signals that its nodes wait for.
+    pub signals: Vec<String>,
+}
+
+/// What a run was started from, and what it started.
+pub async fn lineage(store: &dyn Store, scope: &Scope, task: TaskId) -> Result<Lineage> {
+    let (program, events) = history(store, scope, task).await?;
+    let mut children = Vec::new();
+    replay::read_back(&program, &events, |_, effects| {
+        for effect in effects {
+            if let Effect::StartSub { task_id, .. } | Effect::StartWorkflow { task_id, .. } = effect
+                && !children.contains(task_id)
+            {
+                children.push(*task_id);
+            }
+        }
+    });
+    Ok(Lineage {
+        title: program.definition().root.title(),
+        version: program.version().clone(),
+        children,
+        signals: program.signals().into_iter().map(str::to_owned).collect(),
+    })
 }
 
 /// The events of a run and the program they happened to.

@@ -1,4 +1,4 @@
-//! Signals: what somebody outside tells a run. A signal is stored first; the run takes it from there,
+//! Signals: messages from outside for a run. A signal is stored first; the run takes it from there,
 //! whether it works, waits or has not begun.
 //!
 //! Invariants
@@ -90,7 +90,7 @@ impl Runner {
         let mut commit = Commit::new(signal.user_id.clone(), id).entry(entry);
         commit.changes.push(put_saved(signal.clone(), None)?);
         JournalWriter::write_once(store, &Scope::User(signal.user_id.clone()), commit).await?;
-        // Read after the signal is stored: a run that is laid aside later looks for it once more.
+        // Read after the signal is stored: a run that pauses later looks for it once more.
         let task = store.task(&system, id).await?;
         if task.is_some_and(|task| task.status == TaskStatus::Paused) {
             wake(self.app(), &signal.user_id, id).await?;
@@ -98,7 +98,7 @@ impl Runner {
         Ok(true)
     }
 
-    /// Brings back runs that were laid aside before their signal was seen, and settles signals of
+    /// Brings back runs that paused before their signal was noticed, and settles signals of
     /// runs that have ended.
     pub(super) async fn round_of_signals(&self) -> Result<()> {
         let (app, now) = (self.app(), self.now());
@@ -110,12 +110,12 @@ impl Runner {
                 settle(app, &user, signal).await;
                 continue;
             };
-            // Another replica may have seen it, too: the first one wakes.
-            let seen = signal.updated_at;
+            // Another replica may do the same: the first one wakes the run.
+            let before = signal.updated_at;
             signal.next_at = Some(Timestamp::from_micros(now.micros() + REST));
-            signal.updated_at = after(now, seen);
+            signal.updated_at = after(now, before);
             let mut commit = Commit::new(user.clone(), signal.task_id);
-            commit.changes.push(put_saved(signal, Some(seen))?);
+            commit.changes.push(put_saved(signal, Some(before))?);
             if task.status == TaskStatus::Paused {
                 commit.changes.push(Change::Enqueue { task: task.id, ready_at: now });
             }
@@ -151,7 +151,7 @@ pub(super) async fn settle(app: &AppContext, user: &UserId, mut signal: Signal) 
     let _taken_again = JournalWriter::write_once(&*app.store, &Scope::User(user.clone()), commit).await;
 }
 
-/// Gives a run that was laid aside its turn.
+/// Gives a paused run its turn.
 pub(super) async fn wake(app: &AppContext, user: &UserId, task: TaskId) -> Result<()> {
     let mut commit = Commit::new(user.clone(), task);
     commit.changes.push(Change::Enqueue { task, ready_at: app.clock.now() });

@@ -3,7 +3,7 @@
 
 use super::executor::{EffectHandler, EffectOutcome, Work};
 use super::internal::{self, RunContext};
-use super::{Child, ProgressEvent, Runner, Sub, Watch};
+use super::{Child, ClientRequest, ProgressEvent, Runner, Sub, Watch};
 use crate::ask::AppContext;
 use crate::caller::CurrentCaller;
 use crate::converse::signature_of;
@@ -71,14 +71,16 @@ impl EffectHandler for TaskEffectHandler {
             Ok(caller) => caller,
             Err(error) => return self.refused(&error),
         };
-        let Some(asked) = self.runner.asked(program, state, id, caller.held()) else {
+        let client = self.context.client.as_deref();
+        let Some(asked) = self.runner.asked(program, state, id, caller.held(), client) else {
             return Box::pin(ready(EffectOutcome::Nothing));
         };
-        let (runner, journal_writer, watch) =
-            (self.runner.clone(), self.journal_writer.clone(), self.watch.clone());
-        let user = self.user.clone();
+        let (runner, journal_writer) = (self.runner.clone(), self.journal_writer.clone());
+        let watch = self.watch.clone();
+        let (user, context) = (self.user.clone(), self.context.clone());
         Box::pin(async move {
-            EffectOutcome::Happened(runner.ask_model(id, &user, asked, &journal_writer, watch).await)
+            let client = context.client.as_deref();
+            EffectOutcome::Happened(runner.ask_model(id, &user, asked, client, &journal_writer, watch).await)
         })
     }
 
@@ -173,9 +175,12 @@ impl Runner {
         id: EffectId,
         user: &UserId,
         asked: Asked,
+        client: Option<&ClientRequest>,
         journal_writer: &JournalWriter,
         watch: Option<Watch>,
     ) -> Event {
+        // A mandate is about our own calls.
+        let client = client.filter(|_| !asked.is_mandate);
         let failed = |class: ErrorClass, message: String| Event::ModelFailed {
             effect: id,
             class: self::class(class),
@@ -196,13 +201,21 @@ impl Runner {
         {
             return failed(error.class(), error.to_string());
         }
-        let answered = match watch {
-            Some(watch) => streamed(&*model, &asked.chat, id, &watch).await,
-            None => model.chat(&asked.chat).await,
+        let answered = match client {
+            Some(client) => client.ask(&*model, asked.chat, id, watch.as_ref()).await,
+            None => ask_once(&*model, &asked.chat, id, watch.as_ref()).await,
         };
         match answered {
+            // It was told what is wrong and asked again before.
+            Err(error @ ModelError::NotJson { .. }) if client.is_some() => {
+                failed(ErrorClass::User, error.to_string())
+            }
             Err(error) => failed(error.class(), error.to_string()),
             Ok(answer) => {
+                let answer = match client {
+                    Some(client) => client.settle(answer),
+                    None => answer,
+                };
                 let cost_micros = answer.cost_micros.unwrap_or_default();
                 let used = ledger.add(user, &asked.llm.model, answer.usage, cost_micros, self.now());
                 journal_writer.note([], [Change::AddModelUsage(used)]);
@@ -219,13 +232,20 @@ impl Runner {
     }
 
     /// What the model of this effect is shown, copied out of the state.
-    fn asked(&self, program: &Program, state: &State, id: EffectId, caller: &Caller) -> Option<Asked> {
+    fn asked(
+        &self,
+        program: &Program,
+        state: &State,
+        id: EffectId,
+        caller: &Caller,
+        client: Option<&ClientRequest>,
+    ) -> Option<Asked> {
         let prompt = state.prompt(program, id)?;
         let names = Names::of(&prompt);
         if let Some(words) = prompt.mandate {
             let turns = vec![Turn::system(MANDATE), Turn::user(self.mandate_text(&prompt, words, caller))];
             let chat = Chat { turns, temperature: Some(0.0), ..Chat::default() };
-            return Some(Asked { chat, names, llm: prompt.agent.llm_config.clone() });
+            return Some(Asked { chat, names, llm: prompt.agent.llm_config.clone(), is_mandate: true });
         }
         let offered = prompt.offered();
         let tools = offered.filter_map(|(name, agent)| self.offered(name, agent, &names, caller)).collect();
@@ -234,14 +254,17 @@ impl Runner {
         let schema = prompt
             .value_type
             .map(|value| ReplySchema { name: "value".to_owned(), schema: value.reply_schema() });
-        let chat = Chat {
+        let mut chat = Chat {
             turns,
             tools,
             schema,
             temperature: Some(prompt.agent.temperature.get() as f32),
             ..Chat::default()
         };
-        Some(Asked { chat, names, llm: prompt.agent.llm_config.clone() })
+        if let Some(client) = client {
+            client.apply(&mut chat, prompt.with_tools);
+        }
+        Some(Asked { chat, names, llm: prompt.agent.llm_config.clone(), is_mandate: false })
     }
 
     /// The person's words, and the names and types of the tools that they may use now. No text of a
@@ -285,6 +308,19 @@ impl Runner {
     }
 }
 
+/// Asks a model once, and tells each part of its words where somebody watches.
+pub(super) async fn ask_once(
+    model: &dyn Model,
+    chat: &Chat,
+    effect: EffectId,
+    watch: Option<&Watch>,
+) -> Result<Answer, ModelError> {
+    match watch {
+        Some(watch) => streamed(model, chat, effect, watch).await,
+        None => model.chat(chat).await,
+    }
+}
+
 /// Asks a model and tells each part of its words as it arrives.
 async fn streamed(
     model: &dyn Model,
@@ -309,6 +345,7 @@ struct Asked {
     chat: Chat,
     names: Names,
     llm: steward_domain::LlmConfig,
+    is_mandate: bool,
 }
 
 /// The names of tools as every provider takes them: letters, digits, `_` and `-`, at most 64.

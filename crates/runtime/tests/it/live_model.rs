@@ -149,3 +149,38 @@ async fn a_real_model_uses_two_tools_in_a_conversation() {
     assert!(used.unverified.is_empty(), "{:?}", used.unverified);
     chat.close().await;
 }
+
+#[tokio::test]
+async fn a_real_model_writes_a_plan_before_it_sees_a_result() {
+    let chat = LiveChat::open("plan", &["shop.price", "math.eval"], true).await;
+    let said = "What do 17 lamps cost? Look up the price of one lamp, then calculate 17 times that price.";
+    let reply = chat.say(said, &[]).await;
+    assert_eq!(tools(&reply), ["shop.price", "math.eval"]);
+    assert!(reply.response.answer.contains("391"), "{}", reply.response.answer);
+    let used = reply.model.as_ref().unwrap();
+    assert_eq!(used.strategy, Strategy::PlanFirst);
+    assert!(used.unverified.is_empty(), "{:?}", used.unverified);
+    chat.close().await;
+}
+
+/// A table of sales, a price list and a calculation: the model looks at the data, then at the list,
+/// then puts both together.
+#[tokio::test]
+async fn a_real_model_analyses_in_three_steps() {
+    let chat = LiveChat::open("analysis", &["shop.price", "math.eval"], false).await;
+    let file = chat.fixture.folder.path().join("sales.csv");
+    let rows = ["north,lamp,4", "south,lamp,9", "north,chair,7", "south,lamp,4", "west,chair,2"];
+    std::fs::write(&file, format!("region,article,pieces\n{}\n", rows.join("\n"))).unwrap();
+    let said = "First ask the data for the sum of pieces where article is lamp. Then use shop.price to \
+                look up one lamp. Then use math.eval to multiply both numbers. What is the product?";
+    let reply = chat.say(said, &[file.to_string_lossy().into_owned()]).await;
+    let answer = &reply.response.answer;
+    // 17 lamps at 23.
+    assert!(answer.contains("391"), "{answer}");
+    let called = tools(&reply);
+    assert!(
+        ["steward.ask_data", "shop.price", "math.eval"].iter().all(|tool| called.contains(tool)),
+        "{called:?}"
+    );
+    chat.close().await;
+}

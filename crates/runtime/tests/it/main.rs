@@ -33,6 +33,7 @@ mod toolbox;
 mod verified;
 mod walkthroughs;
 mod workers;
+mod workflow_examples;
 
 use async_trait::async_trait;
 use std::collections::BTreeMap;

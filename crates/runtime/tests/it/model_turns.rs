@@ -64,6 +64,21 @@ async fn what_the_reader_is_sure_of_costs_no_model() {
     assert!(reply.model.is_none() && model.prompts().is_empty());
 }
 
+/// What a short message leaves open is for the person to say. A long one may say it in words that
+/// the reader does not use, so the model is asked first.
+#[tokio::test]
+async fn a_long_message_is_not_asked_back_about_by_the_reader() {
+    let model = FakeModel::start(|_| Says::Text("It is done.".to_owned())).await;
+    let office = office(&model).await;
+    let reply = office.say(None, "complete the task").await;
+    assert_eq!((reply.outcome, model.prompts().len()), (Outcome::Asked, 0), "{reply:#?}");
+    let long = "complete the task, by which I mean the one that came up when we met last week and talked \
+                about my teeth for the better part of an hour";
+    let reply = office.say(None, long).await;
+    assert!(!model.prompts().is_empty(), "{reply:#?}");
+    assert_eq!(reply.response.answer, "It is done.", "{reply:#?}");
+}
+
 #[tokio::test]
 async fn two_tools_and_a_streamed_answer() {
     let model = FakeModel::start(|messages| match results(messages) {

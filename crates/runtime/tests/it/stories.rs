@@ -18,7 +18,7 @@ use steward_store::{Page, Scope, TaskFilter};
 use tokio_util::sync::CancellationToken;
 
 /// The machine's clock, so many seconds ahead.
-struct Ahead(SystemClock, AtomicU64);
+pub(crate) struct Ahead(pub(crate) SystemClock, pub(crate) AtomicU64);
 
 impl Clock for Ahead {
     fn now(&self) -> Timestamp {

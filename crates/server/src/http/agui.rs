@@ -1,6 +1,7 @@
 //! AG-UI: the events that front ends for agents know, over one POST.
 
 use super::extract::{Authenticated, Input};
+use super::openai::{ClientStart, begin_for_client};
 use super::openapi::Api;
 use super::problem::Problem;
 use super::stream::{self, Frame, Next, Source};
@@ -25,14 +26,82 @@ struct Run {
     #[schemars(length(max = 200))]
     run_id: String,
     #[schemars(length(min = 1, max = 1000))]
-    messages: Vec<AguiMessage>,
+    messages: Vec<Value>,
+    /// The front end's own tools: calls of them are given back, and their results come with the
+    /// next run.
+    #[serde(default)]
+    tools: Option<Vec<AguiTool>>,
+    /// What the front end knows, for the model.
+    #[serde(default)]
+    context: Option<Vec<AguiContext>>,
 }
 
 #[derive(Deserialize, JsonSchema)]
-struct AguiMessage {
-    role: String,
+struct AguiTool {
+    name: String,
     #[serde(default)]
-    content: Option<String>,
+    description: String,
+    #[serde(default)]
+    parameters: Option<Value>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct AguiContext {
+    description: String,
+    value: String,
+}
+
+impl Run {
+    fn tools(&self) -> Vec<Value> {
+        let tool = |tool: &AguiTool| {
+            let function =
+                json!({ "name": tool.name, "description": tool.description, "parameters": tool.parameters });
+            json!({ "type": "function", "function": function })
+        };
+        self.tools.iter().flatten().map(tool).collect()
+    }
+
+    /// The messages in the form of chat completions. What only front ends show is left out.
+    fn messages(&self) -> Vec<Value> {
+        let known: Vec<String> = (self.context.iter().flatten())
+            .map(|context| format!("- {}: {}", context.description, context.value))
+            .collect();
+        let context = (!known.is_empty()).then(|| {
+            let text = format!("What the front end knows:\n{}", known.join("\n"));
+            json!({ "role": "system", "content": text })
+        });
+        let shown = |message: &&Value| {
+            !matches!(message.get("role").and_then(Value::as_str), Some("activity" | "reasoning"))
+        };
+        let renamed = |message: &Value| {
+            let mut message = message.clone();
+            if let Some(fields) = message.as_object_mut() {
+                for (theirs, ours) in [("toolCalls", "tool_calls"), ("toolCallId", "tool_call_id")] {
+                    if let Some(value) = fields.remove(theirs) {
+                        fields.insert(ours.to_owned(), value);
+                    }
+                }
+            }
+            message
+        };
+        context.into_iter().chain(self.messages.iter().filter(shown).map(renamed)).collect()
+    }
+
+    /// Whether it is more than something that was said.
+    fn brings_something(&self) -> bool {
+        let role = |message: &Value| message.get("role").and_then(Value::as_str).map(str::to_owned);
+        let more =
+            |message: &Value| matches!(role(message).as_deref(), Some("system" | "developer" | "tool"));
+        self.tools.as_ref().is_some_and(|tools| !tools.is_empty())
+            || self.context.as_ref().is_some_and(|context| !context.is_empty())
+            || self.messages.iter().any(more)
+    }
+
+    fn said(&self) -> Option<String> {
+        let last =
+            self.messages.iter().rfind(|message| message.get("role").is_some_and(|role| role == "user"))?;
+        last.get("content").and_then(Value::as_str).map(str::to_owned)
+    }
 }
 
 pub(super) fn routes(api: &mut Api) {
@@ -47,21 +116,26 @@ async fn run(
     Authenticated(identity): Authenticated,
     Input(run): Input<Run>,
 ) -> Result<Response, Problem> {
-    let said = run
-        .messages
-        .iter()
-        .rfind(|message| message.role == "user")
-        .and_then(|message| message.content.clone());
-    let message = said.ok_or_else(|| Problem::input("messages: one of them must be the user's"))?;
     let mut conversation_id = site.a2a.conversation(&identity.user, &run.thread_id);
     if let (None, Ok(id)) = (conversation_id, run.thread_id.parse::<ConversationId>()) {
         conversation_id = site.store().conversation(&super::scope(&identity), id).await?.map(|_| id);
     }
-    let say = TurnRequest { message, conversation_id, data: Vec::new(), choice: None };
-    let live = site.begin(&identity, site.turn(&identity, &say)?)?;
+    let start = if run.brings_something() {
+        begin_for_client(&site, &identity, &run.messages(), &run.tools(), conversation_id).await?
+    } else {
+        let message =
+            run.said().ok_or_else(|| Problem::input("messages: the last of the user's is a text"))?;
+        let say = TurnRequest { message, conversation_id, data: Vec::new(), choice: None };
+        ClientStart::Live(site.begin(&identity, site.turn(&identity, &say)?)?)
+    };
+    let (listener, known) = match start {
+        ClientStart::Live(live) => (Some(Listener::new(live, 0)), None),
+        ClientStart::Known(reply) => (None, Some(reply)),
+    };
     let user = identity.user.clone();
     let told = AguiStream {
-        listener: Listener::new(live, 0),
+        listener,
+        known,
         site: site.clone(),
         remember: Box::new(move |site, thread, id| site.a2a.remember(&user, thread, id)),
         thread: run.thread_id,
@@ -79,7 +153,9 @@ type Remember = Box<dyn Fn(&AppState, &str, ConversationId) + Send>;
 /// A turn in the words of AG-UI.
 struct AguiStream {
     site: Shared,
-    listener: Listener,
+    listener: Option<Listener>,
+    /// A reply that is known at once.
+    known: Option<Value>,
     remember: Remember,
     thread: String,
     run: String,
@@ -99,7 +175,37 @@ fn event(kind: &str, more: Value) -> Frame {
     Frame::data(told.to_string())
 }
 
+/// The calls that the front end is asked for.
+fn tool_calls(reply: &Value, message: Option<&str>) -> Vec<Frame> {
+    let calls = reply.get("client_calls").and_then(Value::as_array).into_iter().flatten();
+    calls
+        .flat_map(|call| {
+            let of = |name: &str| call.get(name).cloned().unwrap_or_default();
+            let mut begun = json!({ "toolCallId": of("id"), "toolCallName": of("name") });
+            if let (Some(begun), Some(message)) = (begun.as_object_mut(), message) {
+                begun.insert("parentMessageId".into(), message.into());
+            }
+            [
+                event("TOOL_CALL_START", begun),
+                event("TOOL_CALL_ARGS", json!({ "toolCallId": of("id"), "delta": of("arguments") })),
+                event("TOOL_CALL_END", json!({ "toolCallId": of("id") })),
+            ]
+        })
+        .collect()
+}
+
 impl AguiStream {
+    /// A reply that was known at once, as a turn would tell it.
+    fn told_at_once(&mut self, reply: &Value) -> Vec<Frame> {
+        let text = reply.get("answer").and_then(Value::as_str).unwrap_or_default();
+        let mut frames = Vec::new();
+        if !text.is_empty() {
+            frames.extend(self.told(&Frame::new(0, "text", &json!({ "delta": text }))));
+        }
+        frames.extend(self.told(&Frame::new(0, "reply", reply)));
+        frames
+    }
+
     fn told(&mut self, frame: &Frame) -> Vec<Frame> {
         let data: Value = serde_json::from_str(&frame.data).unwrap_or_default();
         let text = |name: &str| data.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
@@ -151,6 +257,7 @@ impl AguiStream {
                 if self.speaking {
                     frames.push(event("TEXT_MESSAGE_END", json!({ "messageId": message })));
                 }
+                frames.extend(tool_calls(&data, self.speaking.then_some(message.as_str())));
                 frames.push(event("STATE_SNAPSHOT", json!({ "snapshot": { "reply": data } })));
                 frames.push(event("RUN_FINISHED", json!({ "threadId": self.thread, "runId": self.run })));
                 frames
@@ -171,8 +278,11 @@ impl Source for AguiStream {
                     json!({ "threadId": self.thread, "runId": self.run }),
                 )]);
             }
+            if let Some(reply) = self.known.take() {
+                return Some(self.told_at_once(&reply));
+            }
             loop {
-                let frames = self.listener.next().await?;
+                let frames = self.listener.as_mut()?.next().await?;
                 let told: Vec<Frame> = frames.iter().flat_map(|frame| self.told(frame)).collect();
                 if !told.is_empty() {
                     return Some(told);

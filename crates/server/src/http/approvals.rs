@@ -6,7 +6,7 @@
 //! - A decision names the digest of what was shown. The call that is made is that one, with what
 //!   its owner holds.
 
-use super::extract::{Authenticated, Input, PathParam};
+use super::extract::{Authenticated, Input, PathParam, Queried};
 use super::openapi::Api;
 use super::problem::Problem;
 use super::{AppState, Listed, Shared};
@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 use steward_domain::{HumanAction, JsonObject, Label, Sha256Hex, TaskId};
 use steward_runtime::run::Decided;
 use steward_runtime::toolbox::{Shown, Waiting};
-use steward_store::Scope;
+use steward_store::{Page, Scope, Verdict};
 
 /// Something that waits.
 #[derive(Serialize, JsonSchema)]
@@ -41,6 +41,51 @@ struct Line {
     until: steward_domain::Timestamp,
     /// A run of a workflow or an agent; it can be modified, too.
     is_run: bool,
+    /// What the task is to do.
+    description: String,
+    /// The node of a workflow that asks.
+    node: String,
+    /// The roles that may decide; everybody who may approve when empty.
+    approvers: Vec<String>,
+}
+
+/// Something that was decided.
+#[derive(Serialize, JsonSchema)]
+struct DecisionLine {
+    task: TaskId,
+    /// For whom the task ran.
+    user: String,
+    /// What the task was to do.
+    description: String,
+    /// `approved`, `rejected`, `modified` or `expired`.
+    decision: &'static str,
+    by: String,
+    at: steward_domain::Timestamp,
+    /// The digest of what was shown.
+    digest: String,
+    /// How the task stands now.
+    status: String,
+    /// What came out, or why not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    outcome: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct ListQuery {
+    status: Option<ApprovalStatus>,
+    limit: Option<u32>,
+}
+
+/// Which approvals are listed.
+#[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum ApprovalStatus {
+    Waiting,
+    Decided,
+    Approved,
+    Rejected,
+    Modified,
+    Expired,
 }
 
 /// A decision.
@@ -73,9 +118,18 @@ enum Decision {
 }
 
 pub(super) fn routes(api: &mut Api) {
-    api.get("/api/v1/approvals", "What waits for your decision")
+    let statuses = json!({
+        "type": "string", "enum": ["waiting", "decided", "approved", "rejected", "modified", "expired"],
+    });
+    api.get("/api/v1/approvals", "What waits for your decision; with `status` the history of decisions")
         .needs(Right::Approve)
-        .gives_page::<Line>()
+        .query("status", statuses, "`waiting` when absent; else decisions, newest first.")
+        .query(
+            "limit",
+            json!({ "type": "integer", "minimum": 1, "maximum": 500 }),
+            "At most so many decisions.",
+        )
+        .gives_page::<Value>()
         .to(get(list));
     api.post("/api/v1/approvals/{id}", "Decide")
         .needs(Right::Approve)
@@ -88,7 +142,7 @@ impl AppState {
     /// What waits for somebody's decision.
     async fn waiting(&self, identity: &Identity) -> Result<Vec<Waiting>, Problem> {
         let mut waiting = self.toolbox().approvals().list(&Scope::System).await?;
-        waiting.retain(|one| one.released_tools().all(|tool| identity.approves(tool)));
+        waiting.retain(|one| identity.decides(&one.approvers, one.released_tools()));
         Ok(waiting)
     }
 }
@@ -96,11 +150,16 @@ impl AppState {
 async fn list(
     State(site): State<Shared>,
     Authenticated(identity): Authenticated,
-) -> Result<Json<Listed<Line>>, Problem> {
+    Queried(wanted): Queried<ListQuery>,
+) -> Result<Json<Listed<Value>>, Problem> {
+    let status = wanted.status.unwrap_or(ApprovalStatus::Waiting);
+    if status != ApprovalStatus::Waiting {
+        return decided(&site, &identity, status, wanted.limit.unwrap_or(100).clamp(1, 500)).await;
+    }
     let mut items = Vec::new();
     for one in site.waiting(&identity).await? {
         let is_run = site.toolbox().approvals().is_run(&Scope::System, one.task).await?;
-        items.push(Line {
+        items.push(json!(Line {
             task: one.task,
             user: one.user.to_string(),
             tool: one.tool,
@@ -112,7 +171,50 @@ async fn list(
             since: one.since,
             until: one.until,
             is_run,
-        });
+            description: one.description,
+            node: one.node,
+            approvers: one.approvers,
+        }));
+    }
+    Ok(Json(Listed { items, next: None }))
+}
+
+/// The decisions that somebody took, or that were taken over their own tasks; all of them for whom
+/// has every grant.
+async fn decided(
+    site: &Shared,
+    identity: &Identity,
+    status: ApprovalStatus,
+    limit: u32,
+) -> Result<Json<Listed<Value>>, Problem> {
+    let mut items = Vec::new();
+    for (user, decision) in site.store().decisions(&Scope::System, Page::first(1000)).await? {
+        let word = match decision.verdict {
+            Verdict::Approved => ("approved", ApprovalStatus::Approved),
+            Verdict::Rejected => ("rejected", ApprovalStatus::Rejected),
+            Verdict::Modified => ("modified", ApprovalStatus::Modified),
+            Verdict::Expired => ("expired", ApprovalStatus::Expired),
+        };
+        let is_wanted = status == ApprovalStatus::Decided || status == word.1;
+        let is_theirs = identity.grants.is_none()
+            || user == identity.user
+            || decision.by.as_str() == identity.user.as_str();
+        if !is_wanted || !is_theirs || items.len() >= limit as usize {
+            continue;
+        }
+        let id = decision.gate.task;
+        let Some(task) = site.store().task(&Scope::System, id).await? else { continue };
+        items.push(json!(DecisionLine {
+            task: id,
+            user: user.to_string(),
+            description: task.description.to_string(),
+            decision: word.0,
+            by: decision.by.to_string(),
+            at: decision.at,
+            digest: decision.digest.to_string(),
+            status: task.status_name().to_owned(),
+            outcome: task.result.clone().or_else(|| task.error.clone()),
+        }));
     }
     Ok(Json(Listed { items, next: None }))
 }

@@ -4,17 +4,19 @@
 use super::extract::{Authenticated, Input, PathParam, Queried};
 use super::openapi::Api;
 use super::problem::Problem;
+use super::stream::{self, Frame, Next, Source};
 use super::{Listed, Paging, Shared, scope};
 use crate::identity::Identity;
 use axum::Json;
 use axum::extract::State;
-use axum::http::StatusCode;
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{delete, get, patch};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use std::time::Duration;
 use steward_domain::{Conversation, ConversationId, ConversationStatus, Message, Role, Timestamp, Valid};
 use steward_runtime::converse::{self, EndedBy, Ending, LONGEST_TITLE, title_of};
 use steward_store::{ConversationFilter, EntitySearch, Page};
@@ -82,6 +84,12 @@ pub(super) fn routes(api: &mut Api) {
     api.get("/api/v1/conversations/{id}", "A conversation with its last 200 messages and what it is about")
         .gives_object(200, "`conversation`, `messages`, `entities`.")
         .to(get(show));
+    api.get(
+        "/api/v1/conversations/{id}/events",
+        "New messages of a conversation as they are written, decisions over its calls included; Last-Event-ID resumes",
+    )
+    .gives_kind(200, "message.", "text/event-stream")
+    .to(get(events));
     api.patch("/api/v1/conversations/{id}", "Rename, archive or restore a conversation")
         .takes::<ConversationChange>()
         .gives_nothing("It is changed. An archived one takes no messages until it is active again.")
@@ -184,6 +192,67 @@ async fn show(
         "messages": messages.iter().map(|one| message(&site, &identity, one)).collect::<Vec<_>>(),
         "entities": entities,
     })))
+}
+
+async fn events(
+    State(site): State<Shared>,
+    Authenticated(identity): Authenticated,
+    PathParam(id): PathParam<ConversationId>,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    own(&site, &identity, id).await?;
+    let last = match stream::last_event(&headers) {
+        0 => site
+            .store()
+            .window(&scope(&identity), id, 1)
+            .await?
+            .last()
+            .map_or(0, |last| last.sequence_number.get()),
+        known => known,
+    };
+    Ok(stream::respond(&site, MessageSource { site: site.clone(), identity, id, last }))
+}
+
+/// Reads new messages of a conversation out of the store, wherever they were written.
+struct MessageSource {
+    site: Shared,
+    identity: Identity,
+    id: ConversationId,
+    /// The sequence number of the last message that was sent.
+    last: u64,
+}
+
+/// How often the store is asked for new messages.
+const LOOK: Duration = Duration::from_secs(1);
+
+impl MessageSource {
+    async fn look(&mut self) -> Option<Vec<Frame>> {
+        let conversation = own(&self.site, &self.identity, self.id).await.ok()?;
+        if conversation.status == ConversationStatus::Active {
+            self.site.chat.tell_decisions(&self.identity.user, self.id).await.ok()?;
+        }
+        let messages = self.site.store().window(&scope(&self.identity), self.id, 50).await.ok()?;
+        let last = self.last;
+        let new = messages.iter().filter(|message| message.sequence_number.get() > last);
+        let frames: Vec<Frame> =
+            new.map(|one| Frame::new(one.sequence_number.get(), "message", &message(one))).collect();
+        self.last = frames.last().and_then(|frame| frame.id).unwrap_or(last);
+        Some(frames)
+    }
+}
+
+impl Source for MessageSource {
+    fn next(&mut self) -> Next<'_> {
+        Box::pin(async move {
+            loop {
+                let frames = self.look().await?;
+                if !frames.is_empty() {
+                    return Some(frames);
+                }
+                tokio::time::sleep(LOOK).await;
+            }
+        })
+    }
 }
 
 async fn end(

@@ -22,7 +22,7 @@ use futures_util::FutureExt as _;
 use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::panic::AssertUnwindSafe;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 /// The page's cookie.
@@ -30,6 +30,11 @@ pub(super) const COOKIE_NAME: &str = "steward_session";
 /// What a page sends along with whatever changes something.
 const CSRF: &str = "x-csrf-token";
 const REQUEST_ID: &str = "x-request-id";
+
+tokio::task_local! {
+    /// The header `traceparent` of the request, if it has one.
+    pub(super) static TRACE: Option<Box<str>>;
+}
 
 /// Where a connection comes from.
 #[derive(Debug, Clone, Copy)]
@@ -41,8 +46,12 @@ pub(super) async fn admit(State(site): State<Shared>, request: Request, next: Ne
     let id = request_id(&site, request.headers());
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
     let origin = request.headers().get(ORIGIN).cloned();
+    let trace = request.headers().get("traceparent").and_then(|header| header.to_str().ok()).map(Box::from);
     let preflight =
         method == Method::OPTIONS && request.headers().contains_key(ACCESS_CONTROL_REQUEST_METHOD);
+    // Written by the answer, read by the log.
+    let user = Arc::new(OnceLock::new());
+    let known = user.clone();
     let answer = async {
         let (parts, body) = request.into_parts();
         let passed = passes(&site, &parts).await;
@@ -50,12 +59,16 @@ pub(super) async fn admit(State(site): State<Shared>, request: Request, next: Ne
         match passed {
             Ok(_) if preflight => StatusCode::NO_CONTENT.into_response(),
             Ok(identity) => {
+                if let Some(identity) = &identity {
+                    let _first = known.set(identity.user.to_string());
+                }
                 identity.map(|identity| request.extensions_mut().insert(identity));
                 next.run(request).await
             }
             Err(problem) => problem.into_response(),
         }
     };
+    let answer = TRACE.scope(trace, answer);
     let answered = AssertUnwindSafe(REQUEST.scope(id.as_str().into(), answer)).catch_unwind().await;
     // A bug in one answer is told, and nobody else hears of it.
     let mut response = answered.unwrap_or_else(|_| Problem::bug().into_response());
@@ -81,7 +94,7 @@ pub(super) async fn admit(State(site): State<Shared>, request: Request, next: Ne
         headers.entry(HeaderName::from_static(name)).or_insert(HeaderValue::from_static(value));
     }
     let took = site.clock().monotonic().saturating_sub(began);
-    site.log(&method, &path, response.status(), took, &id);
+    site.log(&method, &path, response.status(), took, &id, user.get().map(String::as_str));
     response
 }
 

@@ -213,12 +213,20 @@ impl AppState {
         caller_of(identity, &self.toolbox().registry().snapshot())
     }
 
-    fn log(&self, method: &Method, path: &str, status: StatusCode, took: Duration, id: &str) {
+    fn log(
+        &self,
+        method: &Method,
+        path: &str,
+        status: StatusCode,
+        took: Duration,
+        id: &str,
+        user: Option<&str>,
+    ) {
         if self.options.log {
             let at = self.now();
             eprintln!(
                 "{}",
-                json!({ "at": at, "method": method.as_str(), "path": path, "status": status.as_u16(), "ms": took.as_millis() as u64, "request_id": id })
+                json!({ "at": at, "method": method.as_str(), "path": path, "status": status.as_u16(), "ms": took.as_millis() as u64, "request_id": id, "user": user })
             );
         }
     }
@@ -366,6 +374,7 @@ pub fn router(site: &Arc<AppState>, gateway: Arc<dyn mcp::Gateway>, slack: Optio
         .merge(mcp)
         .merge(slack)
         .layer(from_fn_with_state(site.clone(), door::admit))
+        .layer(from_fn(openai::in_form))
 }
 
 /// MCP over Streamable HTTP, for whoever the door let in.

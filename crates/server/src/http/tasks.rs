@@ -8,7 +8,7 @@ use super::{Listed, Paging, Shared, scope};
 use crate::identity::{Identity, Right};
 use axum::Json;
 use axum::extract::State;
-use axum::http::HeaderMap;
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use axum::routing::{get, post};
 use schemars::JsonSchema;
@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use std::time::Duration;
 use steward_domain::{HumanAction, Label, States as _, Task, TaskId, TaskStatus, TraceLog};
 use steward_engine::{Event, NodeStatus, NodeWork, Program, State as RunState};
-use steward_runtime::run::{Ran, RunStatus, history};
+use steward_runtime::run::{NewSignal, Ran, RunStatus, history};
 use steward_store::{Page as StorePage, Scope, TaskFilter};
 
 #[derive(Deserialize)]
@@ -56,6 +56,28 @@ fn first_event() -> u32 {
     1
 }
 
+/// A signal for a run.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct SignalRequest {
+    /// What it carries; the run says what fits.
+    #[serde(default)]
+    data: Value,
+    /// A key that counts once for this run; the header `Idempotency-Key` when absent.
+    #[serde(default)]
+    #[schemars(length(min = 1, max = 100))]
+    key: Option<String>,
+}
+
+/// That a signal was stored.
+#[derive(Serialize, JsonSchema)]
+struct SignalReceipt {
+    task_id: TaskId,
+    signal: String,
+    /// False when this key was sent before.
+    is_new: bool,
+}
+
 /// How a run stands.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct RunView {
@@ -70,6 +92,7 @@ impl From<Ran> for RunView {
         let (status, result) = match ran.standing {
             RunStatus::Completed(result) => ("completed", result),
             RunStatus::Failed(why) => ("failed", why.into()),
+            RunStatus::Rejected(why) => ("rejected", why.into()),
             RunStatus::Cancelled(by) => ("cancelled", by.into()),
             RunStatus::Waiting => ("paused", Value::Null),
             RunStatus::HandedOver => ("running", Value::Null),
@@ -79,7 +102,7 @@ impl From<Ran> for RunView {
 }
 
 pub(super) fn routes(api: &mut Api) {
-    let states = json!({ "type": "string", "enum": ["pending", "running", "paused", "completed", "failed", "cancelled"] });
+    let states = json!({ "type": "string", "enum": ["pending", "running", "paused", "completed", "failed", "cancelled", "rejected"] });
     api.get("/api/v1/tasks", "Your tasks, newest first")
         .paged()
         .query("status", states, "Only those in this state.")
@@ -99,7 +122,8 @@ pub(super) fn routes(api: &mut Api) {
     api.get("/api/v1/tasks/{id}", "A task")
         .gives_object(
             200,
-            "`task`, `artifacts`, `checkpoints`, `is_run`, `is_rejected`, `forked_from`, `input`.",
+            "`task`, `artifacts`, `checkpoints`, `is_run`, `is_rejected`, `forked_from`, `input`; for runs \
+             `definition`, `children` and `signals`.",
         )
         .to(get(show));
     api.get("/api/v1/tasks/{id}/trace", "What a task did, step by step")
@@ -128,6 +152,11 @@ pub(super) fn routes(api: &mut Api) {
         .needs(Right::Run)
         .gives::<RunView>(200, "How it stands.")
         .to(post(resume));
+    api.post("/api/v1/tasks/{id}/signals/{name}", "Send a run a signal; the same key counts once")
+        .needs(Right::Run)
+        .takes::<SignalRequest>()
+        .gives::<SignalReceipt>(202, "The run takes it as soon as it can.")
+        .to(post(signal));
     api.post("/api/v1/tasks/{id}/fork", "Begin another run with the first events of one")
         .needs(Right::Run)
         .takes::<Fork>()
@@ -165,23 +194,10 @@ async fn list(
     let Listed { items, next } = Paging::listed(page, tasks);
     let mut lines = Vec::new();
     for task in items {
-        let is_rejected = is_rejected(&site, &scope, &task).await;
+        let is_rejected = task.status == TaskStatus::Rejected;
         lines.push(TaskLine { task, is_rejected });
     }
     Ok(Json(Listed { items: lines, next }))
-}
-
-/// Whether the last word of a person over a run that ended was no.
-async fn is_rejected(site: &Shared, scope: &Scope, task: &Task) -> bool {
-    if !task.status.is_final() || ASKED.contains(&task.assigned_agent.as_str()) {
-        return false;
-    }
-    let events = history(&**site.store(), scope, task.id).await.map(|(_, events)| events).unwrap_or_default();
-    let decided = events.iter().rev().find_map(|event| match event {
-        Event::HumanDecided { action, .. } => Some(*action),
-        _ => None,
-    });
-    decided == Some(HumanAction::Reject)
 }
 
 async fn own(site: &Shared, identity: &Identity, id: TaskId) -> Result<Task, Problem> {
@@ -201,17 +217,25 @@ async fn show(
     // A single call that waits has a checkpoint, too, but no events.
     let is_run = checkpoints.iter().any(|one| one.position.as_str() != "approval");
     let artifacts: Vec<Value> = artifacts.iter().map(|one| super::artifacts::shown(one)).collect();
-    let is_rejected = is_rejected(&site, &scope, &task).await;
+    let is_rejected = task.status == TaskStatus::Rejected;
     let forked_from = forked_from(&site, &scope, id).await?;
     let events = history(&**site.store(), &scope, id).await.map(|(_, events)| events).unwrap_or_default();
     let input = events.first().and_then(|first| match first {
         Event::Started { input, .. } => Some(input.clone()),
         _ => None,
     });
-    Ok(Json(json!({
+    let mut document = json!({
         "task": task, "artifacts": artifacts, "checkpoints": checkpoints.len(), "is_run": is_run,
         "is_rejected": is_rejected, "forked_from": forked_from, "input": input,
-    })))
+    });
+    if let Ok(lineage) = steward_runtime::run::lineage(&**site.store(), &scope, id).await
+        && let Some(document) = document.as_object_mut()
+    {
+        document.insert("definition".into(), json!({ "title": lineage.title, "version": lineage.version }));
+        document.insert("children".into(), json!(lineage.children));
+        document.insert("signals".into(), json!(lineage.signals));
+    }
+    Ok(Json(document))
 }
 
 /// The run that this one was forked from, as its journal says.
@@ -348,18 +372,12 @@ impl Source for Watcher {
 /// A program as nodes and ways, with the state of each node.
 pub(super) fn drawn(program: &Program, state: Option<&RunState>) -> Value {
     let nodes = program.nodes().iter().map(|node| {
-        let kind = match node.work {
-            NodeWork::Agent(_) => "agent",
-            NodeWork::Tool(_) => "tool",
-            NodeWork::Condition => "condition",
-            NodeWork::Human => "human",
-            NodeWork::Parallel { .. } => "parallel",
-        };
+        let kind = node.work.kind();
         let status =
             match state.and_then(|state| state.node(program, node.name.as_str())).map(|run| run.status) {
                 Some(NodeStatus::Done) => "done",
                 Some(NodeStatus::Running) => "running",
-                Some(NodeStatus::Asking) => "waiting",
+                Some(NodeStatus::Asking | NodeStatus::Waiting) => "waiting",
                 Some(NodeStatus::Failed | NodeStatus::Cancelled) => "failed",
                 Some(NodeStatus::Skipped) => "skipped",
                 _ => "idle",
@@ -441,6 +459,21 @@ async fn resume(
     own(&site, &identity, id).await?;
     let (runner, scope) = (site.runner.clone(), scope(&identity));
     beside(&site, id, async move { runner.resume(&scope, id, None).await }).await
+}
+
+async fn signal(
+    State(site): State<Shared>,
+    Authenticated(identity): Authenticated,
+    PathParam((id, name)): PathParam<(TaskId, String)>,
+    headers: HeaderMap,
+    Input(SignalRequest { data, key }): Input<SignalRequest>,
+) -> Result<(StatusCode, Json<SignalReceipt>), Problem> {
+    own(&site, &identity, id).await?;
+    let header = headers.get("idempotency-key").and_then(|value| value.to_str().ok()).map(str::to_owned);
+    let by = Label::new(identity.user.as_str()).map_err(steward_runtime::Error::from)?;
+    let new = NewSignal { task: id, name: name.clone(), data, key: key.or(header), by };
+    let is_new = site.runner.signal(&scope(&identity), new).await?;
+    Ok((StatusCode::ACCEPTED, Json(SignalReceipt { task_id: id, signal: name, is_new })))
 }
 
 async fn fork(

@@ -5,6 +5,7 @@
 //! listens; its events are kept for a while, so that a broken stream goes on where it was.
 
 use super::ages::{Ages, RetentionLimits};
+use super::door::TRACE;
 use super::extract::{Authenticated, Input, PathParam, Queried};
 use super::openapi::Api;
 use super::problem::Problem;
@@ -27,9 +28,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use steward_domain::{ConversationId, TaskId, UserId};
-use steward_runtime::converse::{Carried, OptionChoice, ProgressEvent, Turn};
+use steward_engine::EarlierMessage;
+use steward_runtime::converse::{Carried, ChatService, ClientTurn, OptionChoice, ProgressEvent, Turn};
+use steward_runtime::run::{ClientRequest, ClientRun, RunStatus};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
+use tracing::field::{Empty, display};
+use tracing::{Instrument as _, Span, info_span};
 use uuid::Uuid;
 
 /// How long turns that ended can be heard again, and the memory for them; then they are in the
@@ -100,10 +105,50 @@ pub(super) struct Live {
     frames: Mutex<Vec<Frame>>,
     told: watch::Sender<usize>,
     ended: Mutex<Option<TurnStatus>>,
+    /// The task, once there is one.
+    task: Mutex<Option<TaskId>>,
     pub(super) stop: CancellationToken,
 }
 
+/// What is worked on.
+pub(super) enum TurnWork {
+    /// A message.
+    Said(Turn),
+    /// A message, without some of what earlier turns left behind.
+    Without(Turn, BTreeSet<Carried>),
+    /// The same for a client that brings a prompt, tools or a form.
+    ForClient(Turn, Box<ClientTurn>),
+    /// A run of an agent or a workflow.
+    Run(Box<AgentRun>),
+}
+
+/// A run of an agent or a workflow for a client.
+pub(super) struct AgentRun {
+    pub(super) user: UserId,
+    pub(super) name: String,
+    pub(super) input: Value,
+    pub(super) earlier: Vec<EarlierMessage>,
+    pub(super) request: ClientRequest,
+}
+
 impl Live {
+    /// Waits for the task of the turn; nothing when it ended without one.
+    pub(super) async fn task(&self) -> Option<TaskId> {
+        let mut told = self.told.subscribe();
+        loop {
+            told.borrow_and_update();
+            let task = *self.task.lock().unwrap_or_else(PoisonError::into_inner);
+            if task.is_some() || self.is_over() || told.changed().await.is_err() {
+                return task;
+            }
+        }
+    }
+
+    fn began(&self, task: TaskId) {
+        self.task.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(task);
+        self.told.send_modify(|_| {});
+    }
+
     fn tell(&self, name: &'static str, data: &Value) {
         let mut frames = self.frames.lock().unwrap_or_else(PoisonError::into_inner);
         let id = frames.len() as u64 + 1;
@@ -112,6 +157,12 @@ impl Live {
     }
 
     fn end(&self, standing: TurnStatus) {
+        let outcome = match standing {
+            TurnStatus::Done => "completed",
+            TurnStatus::Cancelled => "cancelled",
+            TurnStatus::Failed | TurnStatus::Running => "failed",
+        };
+        Span::current().record("steward.outcome", outcome);
         *self.ended.lock().unwrap_or_else(PoisonError::into_inner) = Some(standing);
         self.tell("done", &json!({}));
     }
@@ -265,15 +316,14 @@ impl AppState {
 
     /// Begins to work on it, unless there is too much to do.
     pub(super) fn begin(self: &Arc<Self>, identity: &Identity, turn: Turn) -> Result<Arc<Live>, Problem> {
-        self.begin_without(identity, turn, BTreeSet::new())
+        self.begin_work(identity, TurnWork::Said(turn))
     }
 
-    /// The same, without some of what earlier turns left behind.
-    fn begin_without(
+    /// The same for any kind of work.
+    pub(super) fn begin_work(
         self: &Arc<Self>,
         identity: &Identity,
-        turn: Turn,
-        without: BTreeSet<Carried>,
+        todo: TurnWork,
     ) -> Result<Arc<Live>, Problem> {
         if self.is_stopping() {
             return Err(Problem::stopping());
@@ -289,12 +339,22 @@ impl AppState {
             frames: Mutex::default(),
             told: watch::Sender::new(0),
             ended: Mutex::default(),
+            task: Mutex::default(),
             stop: CancellationToken::new(),
         });
         self.turns.known().live.insert(live.id, live.clone());
         let (site, one) = (self.clone(), live.clone());
-        self.work.spawn(async move {
-            if AssertUnwindSafe(site.work_on(&turn, without, &one)).catch_unwind().await.is_err() {
+        let trace = TRACE.try_with(Clone::clone).ok().flatten();
+        let span = info_span!(
+            "handle_turn",
+            otel.kind = "server",
+            otel.parent = trace.as_deref(),
+            steward.task.kind = "turn",
+            steward.task.id = Empty,
+            steward.outcome = Empty,
+        );
+        let work = async move {
+            if AssertUnwindSafe(site.work_on(todo, &one)).catch_unwind().await.is_err() {
                 // Whoever listens is told, and nobody waits for ever.
                 let problem = json!(Problem::bug().told());
                 one.tell("problem", &problem);
@@ -302,11 +362,25 @@ impl AppState {
             }
             site.turns.ended(&one, site.clock().monotonic());
             drop(place);
-        });
+        };
+        self.work.spawn(work.instrument(span));
         Ok(live)
     }
 
-    async fn work_on(&self, turn: &Turn, without: BTreeSet<Carried>, live: &Live) {
+    /// The reply to a message, and its answer.
+    async fn say(
+        &self,
+        chat: &ChatService,
+        turn: &Turn,
+        progress: &(dyn Fn(ProgressEvent) + Send + Sync),
+        live: &Live,
+    ) -> steward_runtime::Result<(Value, Option<String>)> {
+        let reply = chat.say_until(turn, progress, &live.stop).await?;
+        let answer = reply.response.answer.clone();
+        Ok((reply.json(), Some(answer)))
+    }
+
+    async fn work_on(&self, work: TurnWork, live: &Live) {
         // What a model wrote so far, as clients have it.
         let written = Mutex::new(String::new());
         let heard = |heard: ProgressEvent| match heard {
@@ -327,25 +401,41 @@ impl AppState {
                 "ended",
                 &json!({ "step": step, "well": well, "milliseconds": took.as_millis() as u64 }),
             ),
-            ProgressEvent::Started(_)
-            | ProgressEvent::Working { .. }
+            ProgressEvent::Started(task) => {
+                Span::current().record("steward.task.id", display(task));
+                live.began(task);
+            }
+            ProgressEvent::Working { .. }
             | ProgressEvent::Token { .. }
             | ProgressEvent::Doing(_)
             | ProgressEvent::Happened(_) => {}
         };
-        let said = self.chat.without(without).say_until(turn, &heard, &live.stop).await;
+        let said = match work {
+            TurnWork::Said(turn) => self.say(&self.chat, &turn, &heard, live).await,
+            TurnWork::Without(turn, without) => {
+                self.say(&self.chat.without(without), &turn, &heard, live).await
+            }
+            TurnWork::ForClient(turn, client) => {
+                let said = self.chat.say_for_client(&turn, *client, &heard, &live.stop).await;
+                said.map(|reply| {
+                    let whole = reply.client_calls.is_empty() && !reply.cut_off;
+                    let answer = whole.then(|| reply.response.answer.clone());
+                    (reply.json(), answer)
+                })
+            }
+            TurnWork::Run(run) => self.run_for_client(*run, &heard, &live.stop).await,
+        };
         match said {
-            Ok(reply) => {
+            Ok((reply, answer)) => {
                 let written = written.into_inner().unwrap_or_else(PoisonError::into_inner);
                 // What was streamed is the answer only if the check left it as it was.
-                if written.trim() != reply.response.answer.trim() {
+                if let Some(answer) = answer.filter(|answer| written.trim() != answer.trim()) {
                     if !written.is_empty() {
                         live.tell("text_reset", &json!({ "checked": true }));
                     }
-                    pieces(&reply.response.answer)
-                        .for_each(|piece| live.tell("text", &json!({ "delta": piece })));
+                    pieces(&answer).for_each(|piece| live.tell("text", &json!({ "delta": piece })));
                 }
-                live.tell("reply", &reply.json());
+                live.tell("reply", &reply);
                 live.end(TurnStatus::Done);
             }
             Err(error) => {
@@ -355,6 +445,33 @@ impl AppState {
                 live.end(if called_off { TurnStatus::Cancelled } else { TurnStatus::Failed });
             }
         }
+    }
+
+    /// Runs an agent or a workflow; the reply as a document, and its words.
+    async fn run_for_client(
+        &self,
+        run: AgentRun,
+        heard: &(dyn Fn(ProgressEvent) + Sync),
+        stop: &CancellationToken,
+    ) -> steward_runtime::Result<(Value, Option<String>)> {
+        let AgentRun { user, name, input, earlier, request } = run;
+        let done = self.runner.run_for_client(&user, &name, input, earlier, request, heard, stop).await?;
+        let ClientRun { ran, reply, tokens } = done;
+        let (outcome, answer) = match ran.standing {
+            RunStatus::Completed(_) => ("answered", reply.text),
+            RunStatus::Failed(why) => ("failed", why),
+            RunStatus::Rejected(why) => ("declined", format!("It was not done: {why}.")),
+            RunStatus::Cancelled(by) => ("declined", format!("It was called off by {by}.")),
+            RunStatus::Waiting => ("confirm", format!("It waits for a person to decide: task {}.", ran.task)),
+            RunStatus::HandedOver => ("failed", "this process ends; ask again in a moment".to_owned()),
+        };
+        let whole = reply.client_calls.is_empty() && !reply.cut_off && outcome != "failed";
+        let document = json!({
+            "task_id": ran.task, "outcome": outcome, "answer": answer, "client_calls": reply.client_calls,
+            "client_text": answer, "cut_off": reply.cut_off,
+            "model": { "run": ran.task, "input_tokens": tokens.input, "output_tokens": tokens.output },
+        });
+        Ok((document, whole.then_some(answer)))
     }
 
     /// Waits for the end of a turn. Whoever stops waiting stops nothing.
@@ -388,7 +505,7 @@ fn crowded(running: usize) -> Problem {
 }
 
 /// A problem that was told before.
-fn again(told: &Value) -> Problem {
+pub(super) fn again(told: &Value) -> Problem {
     let text = |name: &str| told.get(name).and_then(Value::as_str).unwrap_or_default();
     let status = told.get("status").and_then(Value::as_u64).and_then(|status| u16::try_from(status).ok());
     let status = status.and_then(|status| StatusCode::from_u16(status).ok()).unwrap_or(StatusCode::CONFLICT);
@@ -436,7 +553,8 @@ async fn take(
     Queried(CarriedQuery { without }): Queried<CarriedQuery>,
     Input(say): Input<TurnRequest>,
 ) -> Result<(StatusCode, Json<Taken>), Problem> {
-    let live = site.begin_without(&identity, site.turn(&identity, &say)?, left_out(&without)?)?;
+    let live =
+        site.begin_work(&identity, TurnWork::Without(site.turn(&identity, &say)?, left_out(&without)?))?;
     let (turn_id, events) = (live.id, format!("/api/v1/turns/{}/events", live.id));
     Ok((StatusCode::ACCEPTED, Json(Taken { turn_id, events })))
 }

@@ -235,6 +235,16 @@ impl Identity {
         self.may(Right::Approve) && self.grants.as_ref().is_none_or(|role| fits_any(&role.approve, tool))
     }
 
+    /// Whether they may decide on what asks these roles, or on these tools where it asks none.
+    #[must_use]
+    pub fn decides<'a>(&self, roles: &[String], mut tools: impl Iterator<Item = &'a str>) -> bool {
+        if roles.is_empty() {
+            return tools.all(|tool| self.approves(tool));
+        }
+        let is_asked = |role: &String| role == OWNER || roles.contains(role);
+        self.may(Right::Approve) && self.roles.iter().any(is_asked)
+    }
+
     /// In policy's words. `tools_of` names the tools of a domain: whoever holds the domain holds
     /// them.
     #[must_use]

@@ -81,7 +81,7 @@ impl ToolboxGateway {
         let approvals = self.toolbox.approvals();
         let known =
             approvals.list(&scope).await.map_err(failed)?.into_iter().find(|one| one.task == wanted.task);
-        if known.is_some_and(|one| !one.released_tools().all(|tool| session.caller().approves(tool))) {
+        if known.is_some_and(|one| !session.caller().decides(&one.approvers, one.released_tools())) {
             let told = format!("{} may not decide on this; somebody who may has to", caller.user);
             return Err(Failure::tool("TOL006", told, ErrorClass::Denied));
         }
@@ -146,6 +146,7 @@ fn told(ran: &Ran) -> Json {
     let (status, result) = match &ran.standing {
         RunStatus::Completed(result) => ("completed", result.clone()),
         RunStatus::Failed(why) => ("failed", Json::from(why.as_str())),
+        RunStatus::Rejected(why) => ("rejected", Json::from(why.as_str())),
         RunStatus::Cancelled(by) => ("cancelled", Json::from(by.as_str())),
         RunStatus::Waiting => ("paused", Json::Null),
         RunStatus::HandedOver => ("running", Json::Null),

@@ -177,7 +177,10 @@ impl ToolboxGateway {
         let ran = self.runner.start(&caller.user, &wanted.name, wanted.input, None).await.map_err(failed)?;
         let (status, result) = match ran.standing {
             RunStatus::Completed(result) => ("completed", result),
-            RunStatus::Failed(why) => return Err(Failure::tool("ENG007", why, ErrorClass::User)),
+            RunStatus::Failed(why) => {
+                return Err(Failure::tool(ran.page.unwrap_or("ENG007"), why, ErrorClass::User));
+            }
+            RunStatus::Rejected(why) => ("rejected", Json::from(why)),
             RunStatus::Cancelled(by) => ("cancelled", Json::from(by)),
             RunStatus::HandedOver => ("running", Json::from("this process ends; another goes on with it")),
             RunStatus::Waiting => {

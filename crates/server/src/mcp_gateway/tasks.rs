@@ -50,6 +50,11 @@ impl ToolboxGateway {
         let status = match task.status {
             TaskStatus::Pending | TaskStatus::Running => Status::Working,
             TaskStatus::Cancelled => Status::Cancelled,
+            // A person's no is an outcome of the run, not a fault of it.
+            TaskStatus::Rejected => {
+                let why = task.error.clone().unwrap_or_default();
+                Status::Completed(Output::json(json!({ "task": id, "status": "rejected", "result": why })))
+            }
             TaskStatus::Failed => {
                 let why = task.error.clone().unwrap_or_else(|| "the run failed".to_owned());
                 Status::Failed(Failure::tool("ENG007", why, ErrorClass::User))

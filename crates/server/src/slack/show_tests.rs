@@ -16,6 +16,9 @@ fn call(arguments: Json) -> Waiting {
         digest: "d".repeat(64),
         since: Timestamp::from_micros(0),
         until: Timestamp::from_micros(1),
+        approvers: Vec::new(),
+        description: "Call mail.send".to_owned(),
+        node: String::new(),
     }
 }
 

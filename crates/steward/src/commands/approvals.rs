@@ -5,13 +5,14 @@
 
 use super::Context;
 use crate::error::Failure;
-use crate::output::{Tone, document, paint, say, table};
+use crate::output::{Tone, document, paint, say, short, table};
 use clap::{Args, Subcommand};
 use serde_json::{Value as Json, json};
 use std::io::{IsTerminal as _, Write as _};
 use steward_domain::{ErrorClass, HumanAction, JsonObject, Label, TaskId};
 use steward_runtime::run::Decided;
 use steward_runtime::toolbox::{Toolbox, Waiting};
+use steward_store::Page;
 
 #[derive(Subcommand)]
 #[command(after_help = "Examples:
@@ -22,7 +23,13 @@ use steward_runtime::toolbox::{Toolbox, Waiting};
 pub(crate) enum Approvals {
     /// Lists pending calls: tool, exact arguments, their provenance, and why approval is needed.
     List,
-    /// Approves exactly the call that was shown.
+    /// Shows what was decided, newest first: who, what, when, and what came of it.
+    History {
+        /// At most so many.
+        #[arg(long, default_value_t = 50)]
+        limit: u32,
+    },
+    /// Makes the call that was shown, and no other.
     Approve {
         #[command(flatten)]
         shown: ShownArgs,
@@ -124,7 +131,7 @@ async fn decided(
     command: &Approvals,
 ) -> Result<Option<(TaskId, Decided)>, Failure> {
     let (about, action, message, updates) = match command {
-        Approvals::List => return Ok(None),
+        Approvals::List | Approvals::History { .. } => return Ok(None),
         Approvals::Approve { shown } => (shown, HumanAction::Approve, String::new(), JsonObject::new()),
         Approvals::Reject { shown, why } => (shown, HumanAction::Reject, why.clone(), JsonObject::new()),
         Approvals::Modify { shown, message, set } => {
@@ -175,6 +182,7 @@ async fn decide(context: &Context, toolbox: &Toolbox, command: Approvals) -> Res
             let columns = ["id", "tool", "arguments", "why it is asked", "digest", "until"];
             table(&columns, rows.collect(), "nothing waits");
         }
+        Approvals::History { limit } => return history(context, toolbox, limit).await,
         Approvals::Approve { shown: about } => {
             let call = shown(context, toolbox, &about, verb(HumanAction::Approve)).await?.shown()?;
             let receipt = toolbox.approvals().approve(toolbox.gateway(), &context.scope, &call, &by).await?;
@@ -198,6 +206,40 @@ async fn decide(context: &Context, toolbox: &Toolbox, command: Approvals) -> Res
             }
         }
     }
+    Ok(())
+}
+
+async fn history(context: &Context, toolbox: &Toolbox, limit: u32) -> Result<(), Failure> {
+    let store = &toolbox.approvals().store;
+    let decided = store.decisions(&context.scope, Page::first(limit)).await?;
+    let mut lines = Vec::new();
+    for (user, decision) in decided {
+        let task = store.task(&context.scope, decision.gate.task).await?;
+        lines.push((user, decision, task));
+    }
+    if context.json {
+        let shown = lines.iter().map(|(user, decision, task)| {
+            json!({
+                "task": decision.gate.task, "user": user, "decision": decision.verdict, "by": decision.by,
+                "at": decision.at, "digest": decision.digest,
+                "description": task.as_ref().map(|task| task.description.to_string()),
+                "status": task.as_ref().map(|task| task.status_name()),
+            })
+        });
+        document(&json!({ "decisions": shown.collect::<Vec<_>>() }));
+        return Ok(());
+    }
+    let rows = lines.iter().map(|(_, decision, task)| {
+        vec![
+            decision.at.to_string(),
+            format!("{:?}", decision.verdict).to_lowercase(),
+            decision.by.to_string(),
+            task.as_ref().map_or_else(String::new, |task| short(&task.description, 40)),
+            task.as_ref().map_or("gone", |task| task.status_name()).to_owned(),
+            decision.gate.task.to_string(),
+        ]
+    });
+    table(&["when", "decision", "by", "what", "task is", "id"], rows.collect(), "nothing was decided");
     Ok(())
 }
 

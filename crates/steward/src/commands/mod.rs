@@ -1,6 +1,7 @@
 //! The commands, a file each.
 
 mod access;
+mod acp;
 mod analytics;
 mod approvals;
 mod ask;
@@ -169,6 +170,8 @@ pub(crate) enum Command {
     /// Manage the grants of each role.
     #[command(subcommand)]
     Grants(access::Grants),
+    /// Serve Steward to an editor that speaks the agent client protocol, over pipes.
+    Acp(acp::Acp),
     /// Serve Steward to MCP clients, over stdio or HTTP.
     Mcp(mcp::Mcp),
     /// Back up this home to one file, while it is in use.
@@ -321,6 +324,7 @@ async fn carry_out(context: &Context, command: Command) -> Result<(), Failure> {
         Command::Users(users) => access::users(context, users).await,
         Command::Keys(keys) => access::keys(context, keys).await,
         Command::Grants(grants) => access::grants(context, grants).await,
+        Command::Acp(acp) => acp::run(context, acp).await,
         Command::Mcp(mcp) => mcp::run(context, mcp).await,
         Command::Backup(backup) => backup::backup(context, backup).await,
         Command::Retention(retention) => retention::run(context, &retention).await,

@@ -9,7 +9,7 @@ use serde_json::{Value as Json, json};
 use std::path::PathBuf;
 use std::sync::Arc;
 use steward_engine::{Effect, Event, ToolOutcome};
-use steward_runtime::run::{ProgressEvent, Ran, RunStatus, Runner, Watch};
+use steward_runtime::run::{Awaited, ProgressEvent, Ran, RunStatus, Runner, Watch};
 use steward_runtime::toolbox::Toolbox;
 
 #[derive(Args)]
@@ -125,6 +125,7 @@ pub(super) fn shown(context: &Context, ran: &Ran) -> Result<(), Failure> {
     let (status, detail) = match &ran.standing {
         RunStatus::Completed(result) => ("completed", result.clone()),
         RunStatus::Failed(why) => ("failed", Json::from(why.as_str())),
+        RunStatus::Rejected(why) => ("rejected", Json::from(why.as_str())),
         RunStatus::Cancelled(by) => ("cancelled", Json::from(by.as_str())),
         RunStatus::Waiting => ("paused", Json::Null),
         RunStatus::HandedOver => ("running", Json::Null),
@@ -135,7 +136,8 @@ pub(super) fn shown(context: &Context, ran: &Ran) -> Result<(), Failure> {
         match &ran.standing {
             RunStatus::Completed(Json::String(text)) => say(text),
             RunStatus::Completed(result) => say(serde_json::to_string_pretty(result).unwrap_or_default()),
-            RunStatus::Waiting => say(format!("waits for a person: steward approvals approve {}", ran.task)),
+            RunStatus::Waiting => say(waits(ran)),
+            RunStatus::Rejected(why) => say(paint(Tone::Warn, why)),
             RunStatus::Cancelled(by) => say(format!("called off by {by}")),
             RunStatus::HandedOver => say("handed over: whoever is free goes on with it"),
             RunStatus::Failed(_) => {}
@@ -143,12 +145,30 @@ pub(super) fn shown(context: &Context, ran: &Ran) -> Result<(), Failure> {
         say(paint(Tone::Quiet, &format!("{status} after {} events · task {}", ran.steps, ran.task)));
     }
     match &ran.standing {
-        RunStatus::Failed(why) => Err(Failure::of("ENG007", steward_domain::ErrorClass::User, why.clone())),
+        RunStatus::Failed(why) => {
+            let page = ran.page.unwrap_or("ENG007");
+            Err(Failure::of(page, steward_domain::ErrorClass::User, why.clone()))
+        }
         _ => Ok(()),
     }
 }
 
-/// Prints one line for each step to standard error.
+/// What a run waits for, and what brings it on.
+fn waits(ran: &Ran) -> String {
+    let task = ran.task;
+    match &ran.awaited {
+        Some(Awaited::Signal(name)) => {
+            format!("waits for the signal {name}: steward task signal {task} {name} --data '{{…}}'")
+        }
+        Some(Awaited::Until(at)) => {
+            format!("waits until {at}: a worker goes on then, or steward task resume {task}")
+        }
+        Some(Awaited::SubTask) => "waits for a task that it started".to_owned(),
+        Some(Awaited::Person) | None => format!("waits for a person: steward approvals approve {task}"),
+    }
+}
+
+/// One line for each step, on the error output.
 pub(super) fn watch() -> Watch {
     Arc::new(|seen| {
         if let Some(line) = line(seen) {
@@ -168,6 +188,12 @@ pub(super) fn line(seen: ProgressEvent) -> Option<String> {
         ProgressEvent::Doing(Effect::CallModel { agent, .. }) => format!("→ {agent} thinks"),
         ProgressEvent::Doing(Effect::StartSub { agent, task, .. }) => {
             format!("→ {agent}: {}", short(&task, 80))
+        }
+        ProgressEvent::Doing(Effect::StartWorkflow { workflow, task_id, .. }) => {
+            format!("→ workflow {workflow}: task {task_id}")
+        }
+        ProgressEvent::Doing(Effect::AwaitSignal { name, .. }) => {
+            paint(Tone::Warn, &format!("? waits for the signal {name}"))
         }
         ProgressEvent::Doing(Effect::AskHuman { question, .. }) => {
             paint(Tone::Warn, &format!("? {}", short(&question.text, 100)))

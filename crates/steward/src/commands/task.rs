@@ -7,6 +7,7 @@ use clap::{Subcommand, ValueEnum};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use steward_domain::{StepLevel, TaskId, TaskStatus};
+use steward_runtime::run::NewSignal;
 use steward_store::trace::trace;
 use steward_store::{Error, Page, TaskFilter};
 
@@ -55,7 +56,20 @@ pub(crate) enum Task {
         /// The task.
         id: TaskId,
     },
-    /// Cancel a run.
+    /// Send a run the signal that one of its nodes waits for.
+    Signal {
+        /// Which run.
+        id: TaskId,
+        /// The name of the signal.
+        name: String,
+        /// What it carries: JSON, or text.
+        #[arg(long, default_value = "null")]
+        data: String,
+        /// A key that counts once: the same again changes nothing.
+        #[arg(long)]
+        key: Option<String>,
+    },
+    /// Call a run off.
     Cancel {
         /// The task.
         id: TaskId,
@@ -86,6 +100,7 @@ pub(crate) enum Status {
     Completed,
     Failed,
     Cancelled,
+    Rejected,
 }
 
 impl From<Status> for TaskStatus {
@@ -97,6 +112,7 @@ impl From<Status> for TaskStatus {
             Status::Completed => Self::Completed,
             Status::Failed => Self::Failed,
             Status::Cancelled => Self::Cancelled,
+            Status::Rejected => Self::Rejected,
         }
     }
 }
@@ -110,7 +126,9 @@ pub(super) async fn run(context: &Context, task: Task) -> Result<(), Failure> {
         Task::Replay { id, with } => super::watch::replay(context, id, with.as_deref()).await,
         Task::Trace { id } => print_trace(context, id).await,
         Task::Export { id, out } => export(context, id, &out).await,
-        Task::Resume { .. } | Task::Cancel { .. } | Task::Fork { .. } => take_up(context, &task).await,
+        Task::Resume { .. } | Task::Cancel { .. } | Task::Fork { .. } | Task::Signal { .. } => {
+            take_up(context, &task).await
+        }
     }
 }
 
@@ -121,6 +139,15 @@ async fn take_up(context: &Context, task: &Task) -> Result<(), Failure> {
     let ran = match task {
         Task::Resume { id } => runner.resume(&context.scope, *id, watch).await,
         Task::Fork { id, steps } => runner.fork(&context.scope, *id, *steps, watch).await,
+        Task::Signal { id, name, data, key } => {
+            let data = serde_json::from_str(data).unwrap_or_else(|_| data.as_str().into());
+            let by = steward_domain::Label::new(context.settings.user.as_str())?;
+            let new = NewSignal { task: *id, name: name.clone(), data, key: key.clone(), by };
+            match runner.signal(&context.scope, new).await {
+                Ok(_) => runner.resume(&context.scope, *id, watch).await,
+                Err(error) => Err(error),
+            }
+        }
         Task::Cancel { id } => {
             let by = steward_domain::Label::new(context.settings.user.as_str())?;
             runner.cancel(&context.scope, *id, &by).await
@@ -163,7 +190,7 @@ fn coloured(status: TaskStatus) -> String {
     match status {
         TaskStatus::Completed => paint(Tone::Good, &word),
         TaskStatus::Failed => paint(Tone::Bad, &word),
-        TaskStatus::Paused | TaskStatus::Cancelled => paint(Tone::Warn, &word),
+        TaskStatus::Paused | TaskStatus::Cancelled | TaskStatus::Rejected => paint(Tone::Warn, &word),
         TaskStatus::Pending | TaskStatus::Running => word,
     }
 }

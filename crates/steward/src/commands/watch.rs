@@ -61,6 +61,7 @@ fn ended(context: &Context, task: &steward_domain::Task) -> Result<(), Failure> 
     match task.status {
         TaskStatus::Completed => say(task.result.as_deref().unwrap_or_default()),
         TaskStatus::Failed => say(paint(Tone::Bad, task.error.as_deref().unwrap_or_default())),
+        TaskStatus::Rejected => say(paint(Tone::Warn, task.error.as_deref().unwrap_or_default())),
         TaskStatus::Paused => say(format!("waits for a person: steward approvals approve {}", task.id)),
         _ => {}
     }
@@ -78,7 +79,9 @@ fn status(program: &Program, state: &State, steps: usize) {
         match state.node(program, name).map(|run| run.status) {
             Some(NodeStatus::Done) => paint(Tone::Good, &format!("● {name}")),
             Some(NodeStatus::Failed) => paint(Tone::Bad, &format!("✕ {name}")),
-            Some(NodeStatus::Running | NodeStatus::Asking) => paint(Tone::Warn, &format!("◐ {name}")),
+            Some(NodeStatus::Running | NodeStatus::Asking | NodeStatus::Waiting) => {
+                paint(Tone::Warn, &format!("◐ {name}"))
+            }
             _ => paint(Tone::Quiet, &format!("○ {name}")),
         }
     });

@@ -68,6 +68,7 @@ pub(super) async fn run(context: &Context, command: Worker) -> Result<(), Failur
             Ok(ran) => match &ran.standing {
                 RunStatus::Completed(_) => (Tone::Good, "completed", String::new()),
                 RunStatus::Failed(why) => (Tone::Bad, "failed", why.clone()),
+                RunStatus::Rejected(why) => (Tone::Warn, "rejected", why.clone()),
                 RunStatus::Cancelled(by) => (Tone::Warn, "cancelled", format!("by {by}")),
                 RunStatus::Waiting => (Tone::Warn, "paused", String::new()),
                 RunStatus::HandedOver => (Tone::Quiet, "handed over", String::new()),

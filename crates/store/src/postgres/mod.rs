@@ -18,7 +18,7 @@ mod saved;
 mod tools;
 
 use crate::audit::RawPayload;
-use crate::change::{Commit, Committed};
+use crate::change::{Commit, Committed, GateDecision};
 use crate::error::Result;
 use crate::interface::{Store, StoreOptions};
 use crate::query::{
@@ -38,7 +38,7 @@ use steward_domain::{
     AgentExecution, AnalysisRequest, Artifact, ChainId, Checkpoint, Conversation, ConversationEntity,
     ConversationId, DomainName, ExecutionId, Label, Message, ModelUsage, Plan, Recipe, RecipeId,
     RetentionPolicy, SavedItem, SavedKind, ScheduleId, ScheduleTick, SemanticVersion, Sha256Hex,
-    SubAgentSession, Task, TaskId, Timestamp, ToolDefinition, ToolInvocation, ToolName, Valid,
+    SubAgentSession, Task, TaskId, Timestamp, ToolDefinition, ToolInvocation, ToolName, UserId, Valid,
 };
 use steward_journal::ChainTip;
 use tokio::sync::Notify;
@@ -254,6 +254,9 @@ impl Store for PostgresStore {
         saved::open_ticks(&mut self.db.begin(&Scope::System).await?, limit).await
     }
 
+    async fn decisions(&self, scope: &Scope, page: Page) -> Result<Vec<(UserId, GateDecision)>> {
+        approvals::list(&mut self.db.begin(scope).await?, page).await
+    }
     async fn chain(&self, scope: &Scope, chain: ChainId) -> Result<Option<ChainTip>> {
         journal::tip(&mut self.db.begin(scope).await?, chain).await
     }

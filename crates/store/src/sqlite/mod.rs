@@ -20,7 +20,7 @@ mod wal;
 mod writer;
 
 use crate::audit::RawPayload;
-use crate::change::{Change, Commit, Committed};
+use crate::change::{Change, Commit, Committed, GateDecision};
 use crate::error::{Error, Result};
 use crate::interface::{Store, StoreOptions};
 use crate::query::{
@@ -42,7 +42,7 @@ use steward_domain::{
     AgentExecution, AnalysisRequest, Artifact, ChainId, Checkpoint, Conversation, ConversationEntity,
     ConversationId, DomainName, ExecutionId, Label, Message, ModelUsage, Plan, Recipe, RecipeId,
     RetentionPolicy, SavedItem, SavedKind, ScheduleId, ScheduleTick, SemanticVersion, Sha256Hex,
-    SubAgentSession, Task, TaskId, Timestamp, ToolDefinition, ToolInvocation, ToolName, Valid,
+    SubAgentSession, Task, TaskId, Timestamp, ToolDefinition, ToolInvocation, ToolName, UserId, Valid,
 };
 use steward_journal::ChainTip;
 use uuid::Uuid;
@@ -260,6 +260,10 @@ impl Store for SqliteStore {
         self.read(move |db| saved::open_ticks(db, limit)).await
     }
 
+    async fn decisions(&self, scope: &Scope, page: Page) -> Result<Vec<(UserId, GateDecision)>> {
+        let scope = scope.clone();
+        self.read(move |db| approvals::list(db, &scope, page)).await
+    }
     async fn chain(&self, scope: &Scope, chain: ChainId) -> Result<Option<ChainTip>> {
         let scope = scope.clone();
         self.read(move |db| journal::tip(db, &scope, chain)).await

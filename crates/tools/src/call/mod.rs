@@ -20,6 +20,7 @@ mod size;
 mod traced;
 
 pub use ledger::{ArtifactSink, Ending, Intent, Ledger, Refused};
+pub use schema::misfits;
 
 use crate::error::{ApprovalRequest, Error, Result};
 use crate::registry::{Registry, Resolved};

@@ -85,6 +85,14 @@ fn same(one: &ToolDefinition, other: &ToolDefinition) -> bool {
     one.parameter_schema == other.parameter_schema && one.return_schema == other.return_schema
 }
 
+/// What is wrong with a value by a schema that a caller brought; nothing when it fits. An error
+/// says why the schema itself cannot be used.
+pub fn misfits(schema: &Json, value: &Json) -> std::result::Result<Vec<String>, String> {
+    let options = jsonschema::options().with_pattern_options(PatternOptions::regex());
+    let validator = options.build(schema).map_err(|error| error.to_string())?;
+    Ok(problems(&validator, value))
+}
+
 /// What is wrong, with the place of each: `limit: 500 is greater than the maximum of 100`.
 fn problems(validator: &Validator, value: &Json) -> Vec<String> {
     let mut told: Vec<String> = validator

@@ -6,21 +6,21 @@ use percent_encoding::percent_decode_str;
 
 use super::super::error::DatabaseError;
 
-/// A driver and what it is told.
+/// A driver and its options.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Address {
     /// Its name, such as `flightsql`, or a path.
     pub(super) driver: String,
-    /// The function that begins it, where it is not the usual one.
+    /// The entry point of the library, if it is not the usual one.
     pub(super) entrypoint: Option<String>,
     /// The file of a DuckDB database.
     pub(super) path: Option<String>,
-    /// Everything else, for the driver itself.
+    /// Other options, passed to the driver.
     pub(super) options: Vec<(String, String)>,
 }
 
 impl Address {
-    /// A DuckDB driver, wherever it is found.
+    /// A DuckDB driver, from any of the search locations.
     pub(super) fn duckdb() -> Self {
         Self { driver: "duckdb".to_owned(), ..Self::default() }
     }
@@ -51,7 +51,7 @@ impl Address {
         file.to_ascii_lowercase().contains("duckdb")
     }
 
-    /// The options in the driver's terms.
+    /// The options as ADBC types.
     pub(super) fn database_options(&self) -> Vec<(OptionDatabase, OptionValue)> {
         let option = |(name, value): &(String, String)| {
             (OptionDatabase::from(name.as_str()), OptionValue::String(value.clone()))

@@ -1,9 +1,8 @@
 //! Finds and loads driver libraries.
 //!
-//! A library is code, so it is looked for only where the owner of this process put it: a path that
-//! was given, the folders of `STEWARD_DRIVERS`, the active Python environment, and where ADBC
-//! itself looks (manifests and the system's libraries). The folder that a command is run in is no
-//! such place.
+//! A library is code, so it is searched only where the owner of this process put it: at a given
+//! path, in the folders of `STEWARD_DRIVERS`, in the active Python environment, and in ADBC's own
+//! locations (manifests and the system's libraries). The working directory is not searched.
 
 use std::path::{Path, PathBuf};
 
@@ -16,7 +15,7 @@ use super::address::Address;
 
 /// Folders with driver libraries, as in `PATH`.
 const FOLDERS: &str = "STEWARD_DRIVERS";
-/// Where DuckDB begins; its library has more than one door.
+/// The entry point of DuckDB; its library has several.
 const DUCKDB: &str = "duckdb_adbc_init";
 
 /// Loads the driver of an address.
@@ -42,13 +41,14 @@ pub(super) fn load(address: &Address) -> Result<ManagedDriver, DatabaseError> {
         return loaded.map_err(|error| missing(format!("{}: {}", path.display(), error.message)));
     }
     let flags = LOAD_FLAG_SEARCH_ENV | LOAD_FLAG_SEARCH_USER | LOAD_FLAG_SEARCH_SYSTEM;
-    // What the loader says is long and names every place it tried; that none has it is what counts.
+    // The loader's message is long and lists every location; all that matters is that the driver
+    // was not found.
     ManagedDriver::load_from_name(name, entrypoint, AdbcVersion::V110, flags, None)
         .or_else(|_| ManagedDriver::load_dynamic_from_name(name, entrypoint, AdbcVersion::V110))
         .map_err(|_| missing("it is not installed".to_owned()))
 }
 
-/// The files that a driver of this name may be.
+/// Possible files of a driver of this name.
 fn candidates(name: &str) -> Vec<PathBuf> {
     let (start, end) = (std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX);
     let files = [format!("{start}adbc_driver_{name}{end}"), format!("{start}{name}{end}")];
@@ -57,7 +57,7 @@ fn candidates(name: &str) -> Vec<PathBuf> {
     for folder in std::env::split_paths(&listed).filter(|folder| folder.is_absolute()) {
         found.extend(files.iter().map(|file| folder.join(file)));
     }
-    // A wheel holds its library beside its module.
+    // A wheel has its library beside its module.
     if let Some(environment) = std::env::var_os("VIRTUAL_ENV").map(PathBuf::from) {
         let versions = std::fs::read_dir(environment.join("lib")).into_iter().flatten().flatten();
         for version in versions {
@@ -68,7 +68,7 @@ fn candidates(name: &str) -> Vec<PathBuf> {
     found
 }
 
-/// What to install so that a driver is found.
+/// What to install to get a driver.
 fn installation(name: &str, is_duckdb: bool) -> String {
     if is_duckdb {
         return "Install it with `pip install dbc && dbc install duckdb`, or put libduckdb.so of \

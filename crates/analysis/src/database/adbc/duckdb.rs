@@ -1,14 +1,13 @@
-//! DuckDB: asked in its own SQL, read-only by its own means.
+//! DuckDB: queried in its own SQL, read-only by its own settings.
 //!
-//! The database of the process is an empty one in memory. The file is attached to it read-only, and
-//! then the door is closed for good: no other file, no network, no extension, no change of settings
-//! (`enable_external_access`, `lock_configuration`). Macros of the file are not found by a
-//! statement, because the file is not on its search path.
+//! The database of the process is empty and in memory. The file is attached to it read-only, and
+//! then access is locked: no other file, no network, no extension, no change of settings
+//! (`enable_external_access`, `lock_configuration`). Macros of the file cannot be called, because
+//! the file is not on the search path.
 //!
-//! Invariant: a statement of somebody else's runs on a connection of its own, which has a temporary
-//! view for each table it was admitted to, with the admitted columns and no others. It names
-//! nothing but those views, which DuckDB's own reading of the statement confirms ([`super::tree`])
-//! before it runs.
+//! Invariant: a caller's statement runs on its own connection, which has a temporary view for each
+//! admitted table, with the admitted columns only. The statement can refer only to those views,
+//! which DuckDB's own parse tree confirms ([`super::tree`]) before it runs.
 
 use std::path::Path;
 use std::sync::OnceLock;
@@ -26,11 +25,11 @@ use crate::frame::Frame;
 use crate::query::Dialect;
 use std::collections::BTreeMap;
 
-/// What the attached file is called.
+/// The name of the attached file.
 const FILE: &str = "file";
-/// Where the views of a statement are.
+/// The schema of the views.
 const VIEWS: [&str; 2] = ["temp", "main"];
-/// What may be written to disk when memory is short.
+/// Maximum disk space for spilling.
 const SPILLED: &str = "8GB";
 
 /// An open DuckDB file.
@@ -65,7 +64,8 @@ impl DuckDb {
             "SET TimeZone = 'UTC'".to_owned(),
         ];
         for setting in &settings {
-            // An older or smaller build lacks some; those that count follow, and must work.
+            // An older or smaller build lacks some of these settings; the essential ones follow,
+            // and must work.
             let _known_to_this_build = link.execute(&mut connection, setting);
         }
         let attach = format!("ATTACH {} AS {FILE} (READ_ONLY, TYPE duckdb)", literal(file));
@@ -84,7 +84,7 @@ impl DuckDb {
         Ok(Self { link, paths: OnceLock::new() })
     }
 
-    /// Runs a statement on a connection that is prepared for it. Dropping the future stops it.
+    /// Runs a statement on a connection prepared for it. Dropping the future stops it.
     async fn run(
         &self,
         sql: String,
@@ -105,15 +105,15 @@ impl DuckDb {
         limits.enforce(work).await
     }
 
-    /// The name in the catalogue of a table by its schema and name.
+    /// The catalogue name of a table by its schema and name.
     fn name_of(&self, schema: &str, table: &str) -> Result<&str, DatabaseError> {
         let mut known = self.paths.get().into_iter().flatten();
         let found = known.find(|(_, path)| path.iter().map(String::as_str).eq([schema, table]));
         found.map(|(name, _)| name.as_str()).ok_or_else(|| wall::refused("a table"))
     }
 
-    /// The views of these tables with these columns, for one connection: the name and the statement
-    /// that makes it.
+    /// The views of these tables with these columns, for one connection: the name and its CREATE
+    /// statement.
     fn views(&self, admitted: &Admission) -> Result<BTreeMap<String, String>, DatabaseError> {
         let mut views = BTreeMap::new();
         for (schema, table) in admitted.tables() {
@@ -209,7 +209,7 @@ const FOREIGN_KEYS: &str = "
 
 #[async_trait]
 impl Reader for DuckDb {
-    /// A statement of ours, with the names of the file.
+    /// Runs one of our own statements, with the names of the file.
     async fn read(&self, sql: &str, limits: Limits) -> Result<(Frame, bool), DatabaseError> {
         let sql = guard::check(sql, Dialect::Postgres)?;
         self.run(sql, limits, |link, connection| link.execute(connection, &format!("USE {FILE}"))).await
@@ -250,7 +250,7 @@ impl Reader for DuckDb {
     }
 
     fn random(&self, share: f64) -> String {
-        // The same part each time, so that the same data gives the same profile.
+        // A fixed seed, so that the same data gives the same profile.
         format!("TABLESAMPLE SYSTEM ({:.6} PERCENT) REPEATABLE (1)", (share * 100.0).clamp(0.000_1, 100.0))
     }
 }

@@ -1,12 +1,12 @@
-//! Databases behind an ADBC driver: a library that the user has, loaded at run time.
+//! Databases with an ADBC driver: a library of the user, loaded at run time.
 //!
-//! DuckDB is asked in its own SQL ([`duckdb`]). Of any other database only whole columns of tables
-//! are read, and the engine of this process does the rest ([`tables`]): no statement of anybody's
-//! reaches it.
+//! DuckDB is queried in its own SQL ([`duckdb`]). From any other database only whole columns of
+//! tables are read, and the engine of this process does the rest ([`tables`]): no caller's
+//! statement reaches it.
 //!
-//! Invariant: a driver is code of others. A session that needs one is opened in a process of its
-//! own wherever a launcher is known (see [`crate::isolation`]), so a driver that crashes ends its
-//! session and nothing else.
+//! Invariant: a driver is third-party code. A session that needs one is opened in a separate
+//! process if a launcher is installed (see [`crate::isolation`]), so a driver that crashes ends
+//! only its session.
 
 mod address;
 mod driver;
@@ -30,13 +30,13 @@ use crate::engine::convert;
 use crate::frame::Frame;
 use address::Address;
 
-/// How DuckDB says that another process writes the file.
+/// DuckDB's message if another process has the file open for writing.
 const LOCKED: &str = "Could not set lock";
 
 /// The scheme of addresses that name a driver.
 pub(crate) const SCHEME: &str = "adbc";
 
-/// Connects to `adbc://DRIVER?option=value`. DuckDB gets so many bytes of memory.
+/// Connects to `adbc://DRIVER?option=value`. `memory` is the memory limit of DuckDB in bytes.
 pub(super) async fn connect(url: &str, memory: usize) -> Result<Box<dyn Database>, DatabaseError> {
     let address = Address::parse(url)?;
     blocking(move || {
@@ -53,7 +53,7 @@ pub(super) async fn connect(url: &str, memory: usize) -> Result<Box<dyn Database
     .await
 }
 
-/// Opens a DuckDB file with the driver that is found on this machine.
+/// Opens a DuckDB file with a driver of this machine.
 pub(crate) async fn open_duckdb(path: &Path, memory: usize) -> Result<Box<dyn Database>, DatabaseError> {
     let path = path.to_owned();
     blocking(move || {
@@ -73,7 +73,7 @@ async fn blocking<T: Send + 'static>(
 #[derive(Clone)]
 struct Link {
     database: Arc<Mutex<ManagedDatabase>>,
-    /// For messages: the file or the driver, without secrets.
+    /// The name for messages: the file or the driver, without secrets.
     name: String,
 }
 
@@ -93,7 +93,7 @@ impl Link {
         database.new_connection().map_err(|error| failure(&self.name, &error))
     }
 
-    /// Statements of ours that give no rows anybody reads.
+    /// Executes one of our own statements and ignores its rows.
     fn execute(&self, connection: &mut ManagedConnection, sql: &str) -> Result<(), DatabaseError> {
         let failed = |error: AdbcError| failure(&self.name, &error);
         let mut statement = connection.new_statement().map_err(failed)?;
@@ -144,7 +144,7 @@ fn gather(reader: Box<dyn RecordBatchReader + Send>, limits: Limits) -> Result<(
     Ok((frame, false))
 }
 
-/// Stops the statement that runs when the caller no longer waits for it.
+/// Cancels the running statement when the caller no longer waits for it.
 #[derive(Clone, Default)]
 struct StopHandle(Arc<Mutex<Option<Box<dyn CancelHandle>>>>);
 
@@ -154,7 +154,7 @@ impl StopHandle {
     }
 }
 
-/// Cancels on drop; a statement that has ended has nothing left to cancel.
+/// Cancels on drop; for a statement that has ended this does nothing.
 struct StopOnDrop(StopHandle);
 
 impl Drop for StopOnDrop {
@@ -165,7 +165,7 @@ impl Drop for StopOnDrop {
     }
 }
 
-/// A failure of a driver, as one of ours.
+/// Converts a driver's error.
 fn failure(name: &str, error: &AdbcError) -> DatabaseError {
     let (host, detail) = (name.to_owned(), error.message.clone());
     match error.status {
@@ -178,7 +178,7 @@ fn failure(name: &str, error: &AdbcError) -> DatabaseError {
     }
 }
 
-/// A refusal by what it says: the statuses of drivers are coarse.
+/// Classifies an error by its message: the status codes of drivers are coarse.
 fn sorted(detail: &str) -> DatabaseError {
     let begins = |words: &[&str]| words.iter().any(|word| detail.contains(word));
     let category = match () {

@@ -1,5 +1,5 @@
-//! What a driver says that a database holds: catalogues, schemas, tables and columns, as ADBC nests
-//! them.
+//! Parses the metadata of a driver: catalogues, schemas, tables and columns, nested as ADBC
+//! defines.
 
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, RecordBatch, StructArray};
 use datafusion::arrow::compute::cast;
@@ -8,15 +8,15 @@ use datafusion::arrow::datatypes::DataType;
 /// A table with the names of its columns.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Object {
-    /// Catalogue and schema, as far as they have a name.
+    /// Catalogue and schema, if they have a name.
     pub(super) place: Vec<String>,
     pub(super) table: String,
     pub(super) columns: Vec<String>,
 }
 
-/// Types of tables that hold nobody's data.
+/// Types of tables without user data.
 const INTERNAL: [&str; 4] = ["system", "index", "sequence", "toast"];
-/// Schemas that describe the others.
+/// Schemas with metadata.
 const DESCRIBING: [&str; 4] = ["information_schema", "pg_catalog", "pg_toast", "sys"];
 
 /// The tables in a batch of `get_objects`.
@@ -57,7 +57,7 @@ fn collect(tables: &StructArray, place: &[String], found: &mut Vec<Object>) {
     }
 }
 
-/// The structs that a row of a list holds.
+/// The structs in a row of a list.
 fn nested(list: Option<&ArrayRef>, row: usize) -> Option<StructArray> {
     let list = list?.as_list_opt::<i32>()?;
     if row >= list.len() || list.is_null(row) {

@@ -1,9 +1,8 @@
-//! Databases of any other driver: their tables are read column by column, and the engine of this
+//! Databases with any other driver: their tables are read column by column, and the engine of this
 //! process does the rest.
 //!
-//! Invariant: what is sent is `SELECT "column", … FROM "table"` and nothing else. No text of a
-//! caller is in it, so there is nothing to admit for a dialect that nobody here knows, and nothing
-//! in it can write.
+//! Invariant: the only statement sent is `SELECT "column", … FROM "table"`. It contains no text of
+//! a caller, so nothing needs admission in an unknown dialect, and it cannot write.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
@@ -22,20 +21,20 @@ use crate::catalogue::Table;
 use crate::frame::Frame;
 use crate::query::Dialect;
 
-/// Tables looked at.
+/// Maximum number of tables profiled.
 const TABLES: usize = 200;
-/// Rows of a sample, and what it may weigh.
+/// Maximum rows and bytes of a sample.
 const SAMPLE: usize = 20_000;
 const SAMPLE_BYTES: usize = 64 << 20;
-/// Time for one sample.
+/// Time limit of one sample.
 const SAMPLE_WITHIN: Duration = Duration::from_secs(10);
 
-/// A database behind a driver of any kind.
+/// A database with any driver.
 pub(super) struct DriverTables {
     link: Link,
-    /// Where each table stands, by its name in the catalogue.
+    /// The path of each table, by its catalogue name.
     places: OnceLock<BTreeMap<String, Vec<String>>>,
-    /// The driver does not know what read-only is.
+    /// Whether the driver does not support read-only connections.
     writable: bool,
 }
 
@@ -97,7 +96,7 @@ impl DriverTables {
 
 #[async_trait]
 impl Database for DriverTables {
-    /// Nothing is asked in its own SQL.
+    /// Statements are never sent in its own SQL.
     fn dialect(&self) -> Dialect {
         Dialect::DataFusion
     }

@@ -1,7 +1,7 @@
-//! The second wall of DuckDB: its own reading of a statement, before the statement runs.
+//! The second check for DuckDB: its own parse tree of a statement, before the statement runs.
 //!
-//! Invariant: every table that DuckDB reads in the statement is a view that was made for it or a
-//! query that it names itself. Functions, files and anything else in the place of a table are
+//! Invariant: every table that DuckDB reads in the statement is a view that was created for it or a
+//! query that it defines itself. Functions, files and anything else in the place of a table are
 //! refused.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,8 +15,8 @@ use super::super::wall;
 use super::super::{Bounds, Limits};
 use super::{Link, StopHandle, literal};
 
-/// What may stand where a table stands, beside the tables themselves; and the sides of set
-/// operations, which are queries.
+/// Node types that may stand where a table stands, beside tables; and the sides of set operations,
+/// which are queries.
 const RELATIONS: [&str; 9] = [
     "SUBQUERY",
     "JOIN",
@@ -28,12 +28,12 @@ const RELATIONS: [&str; 9] = [
     "RECURSIVE_CTE_NODE",
     "CTE_NODE",
 ];
-/// What is refused wherever it stands.
+/// Node types that are refused anywhere.
 const REFUSED: [&str; 4] = ["TABLE_FUNCTION", "SHOW_REF", "PIVOT", "COLUMN_DATA"];
-/// Nodes of the tree that hold one relation.
+/// Fields of the tree that hold one relation.
 const RELATION_FIELDS: [&str; 4] = ["from_table", "left", "right", "source"];
 
-/// Whether this DuckDB can say how it reads a statement. One that cannot is not used.
+/// Whether this DuckDB can serialize its parse tree. A build that cannot is not used.
 pub(super) fn probe(link: &Link, connection: &mut ManagedConnection) -> Result<(), DatabaseError> {
     parsed(link, connection, "SELECT 1").map(drop).map_err(|error| DatabaseError::Driver {
         name: "duckdb".to_owned(),
@@ -42,7 +42,7 @@ pub(super) fn probe(link: &Link, connection: &mut ManagedConnection) -> Result<(
     })
 }
 
-/// Refuses a statement that reads anything but the views of its admission.
+/// Refuses a statement that reads anything but its admitted views.
 pub(super) fn check(
     link: &Link,
     connection: &mut ManagedConnection,
@@ -69,8 +69,8 @@ pub(super) fn check(
             check_relation(&Value::Object(object.clone()), &named, views)?;
         }
         for relation in RELATION_FIELDS.iter().filter_map(|field| object.get(*field)) {
-            // The sides of a comparison carry the same names, but they have a class and a relation
-            // has none.
+            // The sides of a comparison have the same field names, but they have a class and a
+            // relation has none.
             if relation.get("class").is_none() {
                 check_relation(relation, &named, views)?;
             }
@@ -98,7 +98,7 @@ fn check_relation(
     }
 }
 
-/// Every object of the tree.
+/// Visits every object of the tree.
 fn visit(
     value: &Value,
     look: &mut impl FnMut(&serde_json::Map<String, Value>) -> Result<(), DatabaseError>,
@@ -117,7 +117,7 @@ fn visit(
     Ok(())
 }
 
-/// The statement as DuckDB reads it.
+/// The parse tree of a statement.
 fn parsed(link: &Link, connection: &mut ManagedConnection, sql: &str) -> Result<Value, DatabaseError> {
     let limits = Limits::from(Bounds { rows: 1, timeout: Duration::from_secs(10) });
     let ask = format!("SELECT json_serialize_sql({})", literal(sql));

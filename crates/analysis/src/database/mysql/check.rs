@@ -1,5 +1,4 @@
-//! A statement is explained, and what the server says it would read is compared with what was
-//! admitted.
+//! Explains a statement and compares what the server would read with what was admitted.
 
 use sqlx::mysql::MySqlConnection;
 use sqlx::{AssertSqlSafe, Executor as _, Row as _};
@@ -7,12 +6,12 @@ use sqlx::{AssertSqlSafe, Executor as _, Row as _};
 use super::super::wall::refused;
 use super::{Admission, DatabaseError, Moment, Server, trace};
 
-/// How much of a trace is kept. A trace that was cut proves nothing.
+/// Maximum size of a trace. A truncated trace proves nothing.
 const TRACE_BYTES: u32 = 16 << 20;
 
-/// Lets a statement pass only when the server reads nothing in it that was not admitted. A
-/// statement over a view is as good as its admission: what a view is made of is its owner's affair,
-/// and the trace mixes the two.
+/// Admits a statement only if the server reads nothing else in it. For a statement over a view the
+/// check relies on its admission: the tables behind a view are not admitted themselves, and the
+/// trace mixes the two.
 pub(super) async fn check(
     server: &Server,
     connection: &mut MySqlConnection,
@@ -41,8 +40,8 @@ async fn compare(
         "SET SESSION optimizer_trace = 'enabled=on', SESSION optimizer_trace_max_mem_size = {TRACE_BYTES}"
     );
     connection.execute(sqlx::raw_sql(AssertSqlSafe(on))).await.map_err(failed)?;
-    // One statement, because it is prepared. It is kept until the connection is cleaned: a server
-    // that is told to forget one answers the next command late.
+    // A single statement, because it is prepared. It is kept until the connection is cleaned: a
+    // server that deallocates a statement delays its next response.
     let explained = connection.fetch_all(sqlx::query(AssertSqlSafe(format!("EXPLAIN {sql}")))).await;
     let kept = "SELECT CAST(trace AS CHAR), missing_bytes_beyond_max_mem_size + insufficient_privileges = 0 \
         FROM information_schema.optimizer_trace";
@@ -60,8 +59,7 @@ async fn compare(
     if unknown.is_empty() {
         return Ok(());
     }
-    // A relation that is none of the admitted tables must be a query of the statement, not a table
-    // of anybody's.
+    // A relation that is not an admitted table must be a query of the statement, not another table.
     let names = unknown.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(", ");
     let known = format!("SELECT COUNT(*) FROM information_schema.tables WHERE table_name IN ({names})");
     if count(server, connection, known).await? == 0 { Ok(()) } else { Err(refused("a table")) }
@@ -95,7 +93,7 @@ async fn count(server: &Server, connection: &mut MySqlConnection, sql: String) -
     row.try_get_unchecked(0).map_err(failed)
 }
 
-/// A text in the way of the session, in which backslashes escape.
+/// A text as a literal of this session, in which backslashes escape.
 fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\\', "\\\\").replace('\'', "''"))
 }

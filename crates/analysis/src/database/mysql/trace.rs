@@ -1,16 +1,16 @@
-//! What MySQL or MariaDB itself says a statement reads.
+//! Parses what MySQL or MariaDB reports that a statement reads.
 //!
-//! The optimizer's trace holds every SELECT of a statement after its names were resolved and before
-//! anything is optimised away: columns are written with the alias of their table, and tables with
-//! their alias. That text is the server's, so it has one spelling for everything. A name inside of
-//! the statement can look like a part of it; that adds something to check, and takes nothing away.
+//! The optimizer trace contains every SELECT of a statement after name resolution and before
+//! optimisation: columns are written with the alias of their table, and tables with their alias.
+//! The server generates that text, so its format is uniform. A name in the statement can look like
+//! part of it; that only adds something to check.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::wall::refused;
 use super::{Admission, DatabaseError};
 
-/// Where the trace says what a SELECT was resolved to.
+/// The field of the trace that holds a resolved SELECT.
 const MARK: &str = "\"expanded_query\": \"";
 
 /// The resolved SELECTs of a trace. The trace as a whole is not always JSON.
@@ -29,7 +29,7 @@ pub(super) fn resolved(trace: &str) -> Option<Vec<String>> {
     (!found.is_empty()).then_some(found)
 }
 
-/// Functions that reach beyond their arguments, wait, or lock.
+/// Functions that have effects beyond their arguments, wait, or lock.
 const REACHING: [&str; 14] = [
     "load_file",
     "sleep",
@@ -47,7 +47,7 @@ const REACHING: [&str; 14] = [
     "lastval",
 ];
 
-/// Words that may follow a table without being its alias.
+/// Keywords that may follow a table without being its alias.
 const AFTER_TABLE: [&str; 24] = [
     "join",
     "left",
@@ -77,15 +77,15 @@ const AFTER_TABLE: [&str; 24] = [
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Token {
-    /// A name with its parts, and whether all of it is bare.
+    /// A name with its parts, and whether all of it is unquoted.
     Name(Vec<String>, bool),
     Open,
     Close,
     Other,
 }
 
-/// Compares what was resolved with what was admitted. Gives back names of relations that are none
-/// of the admitted tables: they must be no tables at all.
+/// Compares what was resolved with what was admitted. Returns names of relations that are not
+/// admitted tables: they must not be tables.
 pub(super) fn check(resolved: &[String], admitted: &Admission) -> Result<BTreeSet<String>, DatabaseError> {
     let texts: Vec<Vec<Token>> = resolved
         .iter()
@@ -122,7 +122,7 @@ pub(super) fn check(resolved: &[String], admitted: &Admission) -> Result<BTreeSe
                     let schema = schema.last().map(String::as_str);
                     match aliases.get(alias) {
                         Some(tables) => check_column(tables, schema, column, admitted)?,
-                        // No FROM names a table by this alias, and one names a query by it.
+                        // No FROM uses this alias for a table, and one uses it for a query.
                         None if derived.contains(alias) => {}
                         None => drop(unknown.insert(alias.clone())),
                     }
@@ -134,7 +134,7 @@ pub(super) fn check(resolved: &[String], admitted: &Admission) -> Result<BTreeSe
     Ok(unknown)
 }
 
-/// A column must be admitted in each of the tables that its alias may stand for.
+/// A column must be admitted in each of the tables that its alias may refer to.
 fn check_column(
     tables: &BTreeSet<String>,
     schema: Option<&str>,
@@ -145,7 +145,7 @@ fn check_column(
         let mut known =
             admitted.named(table).filter(|(place, _)| schema.is_none_or(|schema| schema == *place));
         let is = |columns: &BTreeSet<String>| columns.iter().any(|known| known.eq_ignore_ascii_case(column));
-        // A table of another schema that only has the name of an admitted one is not admitted.
+        // A table of another schema with the name of an admitted one is not admitted.
         let elsewhere = schema.is_some() && admitted.named(table).next().is_some() && known.next().is_none();
         let mut known =
             admitted.named(table).filter(|(place, _)| schema.is_none_or(|schema| schema == *place));
@@ -164,7 +164,7 @@ fn follows_from(tokens: &[Token], place: usize) -> bool {
         if ["from", "join", "straight_join"].contains(&word.to_lowercase().as_str())))
 }
 
-/// Names that stand behind a parenthesis: the aliases of queries are among them.
+/// Names after a closing parenthesis, which include the aliases of queries.
 fn derived(tokens: &[Token]) -> impl Iterator<Item = String> {
     tokens.windows(2).filter_map(|pair| match pair {
         [Token::Close, Token::Name(parts, _)] => match parts.as_slice() {
@@ -175,7 +175,7 @@ fn derived(tokens: &[Token]) -> impl Iterator<Item = String> {
     })
 }
 
-/// The tables that FROM and JOIN name, each with its alias.
+/// The tables in FROM and JOIN, each with its alias.
 fn tables(tokens: &[Token]) -> impl Iterator<Item = (Vec<String>, String)> {
     tokens.iter().enumerate().filter_map(|(place, token)| {
         let Token::Name(parts, bare) = token else { return None };
@@ -200,7 +200,7 @@ fn is_letter(c: char) -> bool {
     c.is_alphanumeric() || c == '_' || c == '$' || !c.is_ascii()
 }
 
-/// The names of a text, with what stands between them. Nothing when a quote does not end.
+/// The tokens of a text. None if a quote is not closed.
 fn tokens(text: &str) -> Option<Vec<Token>> {
     let mut found: Vec<Token> = Vec::new();
     let mut rest = text;
@@ -220,7 +220,7 @@ fn tokens(text: &str) -> Option<Vec<Token>> {
             _ if is_letter(c) => {
                 let end = rest.find(|c| !is_letter(c)).unwrap_or(rest.len());
                 let (word, after) = rest.split_at(end);
-                // A fraction is no name of two parts.
+                // A decimal number is not a name of two parts.
                 let fraction = word.chars().all(|c| c.is_ascii_digit())
                     && !joined
                     && after.strip_prefix('.').is_some_and(|next| {
@@ -266,7 +266,7 @@ fn tokens(text: &str) -> Option<Vec<Token>> {
     Some(found)
 }
 
-/// A quoted name, in which the mark stands twice for itself, and what follows.
+/// A quoted name, in which the quote is doubled, and the rest of the text.
 fn quoted(text: &str, mark: char) -> Option<(String, &str)> {
     let mut name = String::new();
     let mut rest = text.get(1..)?;
@@ -283,7 +283,7 @@ fn quoted(text: &str, mark: char) -> Option<(String, &str)> {
     }
 }
 
-/// What follows a text in single quotes.
+/// The text after a string in single quotes.
 fn text_end(text: &str) -> Option<&str> {
     let mut escaped = false;
     let mut characters = text.char_indices().skip(1).peekable();
@@ -333,9 +333,9 @@ mod tests {
         ] {
             assert_eq!(verdict(&[text]), Ok(vec![]), "{text}");
         }
-        // What WITH named is no table, and the server is asked whether that is so.
+        // A name defined by WITH is not a table; the server is asked to confirm it.
         assert_eq!(verdict(&["select w.z AS z from (w join w a)"]), Ok(vec!["w".to_owned()]));
-        // A query may have the name of a table, as one under row rules does.
+        // A query may have the name of a table, as one with row-level rules does.
         for name in ["q", "orders", "payroll"] {
             let text = format!(
                 "select {name}.x AS x from (/* select#2 */ select c.id AS x from customers c) {name}"
@@ -354,10 +354,10 @@ mod tests {
             "select 1 from hr.payroll",
             "select walls.f() AS x",
             "select load_file('/etc/passwd') AS x from customers c",
-            // One alias for two tables must hold for both.
+            // One alias for two tables must be admitted for both.
             "select 1 from orders o where o.email = 1 and exists(select 1 from customers o)",
             "select 'unfinished",
-            // A query of the same name hides no table.
+            // A query of the same name does not hide a table.
             "select customers.email AS x from (customers join (select 1 AS email) customers)",
         ] {
             assert!(verdict(&[text]).is_err(), "{text}");

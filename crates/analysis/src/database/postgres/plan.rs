@@ -1,7 +1,7 @@
-//! The tables of a plan, for an account that may make no temporary view: each must be admitted, or
-//! be a part of one that is.
+//! Compares the tables of a plan, for an account that may not create a temporary view: each must be
+//! admitted, or be part of an admitted table.
 //!
-//! Columns are not compared here. A plan lists columns that it only passes by.
+//! Columns are not compared here, because a plan also lists columns that are only passed through.
 
 use serde_json::Value;
 use sqlx::Row as _;
@@ -9,7 +9,7 @@ use sqlx::postgres::PgConnection;
 
 use super::{Admission, DatabaseError, Moment, Server, fetch, refused};
 
-/// Tables and what is a part of them: partitions, children, and what a view was made of.
+/// Tables and their parts: partitions, children, and the tables of a view.
 const PARTS: &str = "WITH RECURSIVE parts(oid) AS (
         SELECT c.oid FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE ";
 const PARTS_OF_PARTS: &str = "

@@ -1,25 +1,25 @@
-//! What PostgreSQL itself says a statement reads.
+//! Parses what PostgreSQL reports that a statement reads.
 //!
-//! The statement becomes a temporary view, so its text is parsed once, and what was parsed is what
-//! runs. The stored query names each table by its number, with the columns that the server would
-//! ask a privilege for, and each function. A name inside of the statement can look like a part of
-//! the stored query; that adds something to check, and takes nothing away.
+//! The statement is stored as a temporary view, so its text is parsed once, and what was parsed is
+//! what runs. The stored query refers to each table by its OID, with the columns that the server
+//! would check privileges for, and to each function. A name in the statement can look like part of
+//! the stored query; that only adds something to check.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What the stored query reads.
+/// The tables, columns and functions of the stored query.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct StoredQuery {
-    /// Numbers of columns by the number of their table. Zero is the whole row, and negative ones
-    /// are the system's.
+    /// Column numbers by the OID of their table. Zero is the whole row, and negative ones are
+    /// system columns.
     pub(super) reads: BTreeMap<i64, BTreeSet<i64>>,
-    /// Numbers of functions.
+    /// OIDs of functions.
     pub(super) functions: BTreeSet<i64>,
 }
 
 impl StoredQuery {
-    /// Reads the text of a stored query. `lowest` is the number below that of the lowest system
-    /// column. Nothing when it is not written the way it is known.
+    /// Parses a stored query. `lowest` is one less than the number of the lowest system column.
+    /// None if the format is unknown.
     pub(super) fn parse(text: &str, lowest: i64) -> Option<Self> {
         let mut found = Self::default();
         let mut table = None;
@@ -40,7 +40,8 @@ impl StoredQuery {
                     if tokens.next()? != "b" {
                         return None;
                     }
-                    // Before version 16 what is no table has such a list too, an empty one.
+                    // Before version 16, entries that are not tables have such a list too, an empty
+                    // one.
                     let table = table.take().filter(|number| *number != 0);
                     while let Some(bit) = tokens.peek().and_then(|token| token.parse::<i64>().ok()) {
                         found.reads.entry(table?).or_default().insert(bit + lowest);
@@ -60,8 +61,7 @@ impl StoredQuery {
     }
 }
 
-/// Functions that stand behind the syntax of expressions: `TRIM`, `AT TIME ZONE`, `SIMILAR TO`,
-/// `OVERLAY`.
+/// Functions behind special expression syntax: `TRIM`, `AT TIME ZONE`, `SIMILAR TO`, `OVERLAY`.
 const SYNTAX: [&str; 8] = [
     "btrim",
     "like_escape",
@@ -73,8 +73,8 @@ const SYNTAX: [&str; 8] = [
     "bpchar",
 ];
 
-/// Whether a function of the server's own computes from its arguments and touches nothing else.
-/// `coerces` says that an operator or a cast calls it.
+/// Whether a built-in function computes only from its arguments, without side effects. `coerces`
+/// means that an operator or a cast calls it.
 pub(super) fn is_harmless(name: &str, coerces: bool) -> bool {
     coerces
         || SYNTAX.contains(&name)

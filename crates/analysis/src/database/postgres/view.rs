@@ -1,4 +1,5 @@
-//! A statement as a temporary view: stored, compared with what was admitted, and only then read.
+//! Stores a statement as a temporary view, and compares it with what was admitted before it is
+//! read.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,14 +8,14 @@ use sqlx::{AssertSqlSafe, Executor as _, Row as _};
 
 use super::{Admission, DatabaseError, Link, Moment, Server, Wall, execute, fetch, refused, tree};
 
-/// The temporary view that a statement becomes.
+/// The name of the temporary view.
 pub(super) const NAME: &str = "steward_read";
-/// The role that a statement runs under where the account is a member of it. It should hold
-/// nothing.
+/// The role that a statement runs under if the account is a member of it. It should have no
+/// privileges.
 const ROLE: &str = "steward_sandbox";
 
-/// Which wall the account and the server allow for, and the number below that of the lowest system
-/// column.
+/// The protection that the account and the server allow, and one less than the number of the lowest
+/// system column.
 pub(super) async fn standing_wall(connection: &mut PgConnection) -> Result<(Wall, i64), sqlx::Error> {
     let asked = "SELECT current_setting('server_version_num')::int8, \
         has_database_privilege(current_database(), 'TEMP') AND NOT pg_is_in_recovery()";
@@ -34,8 +35,8 @@ pub(super) async fn standing_wall(connection: &mut PgConnection) -> Result<(Wall
     Ok((wall, lowest))
 }
 
-/// Stores a statement as a temporary view, and lets it pass only when the server reads nothing in
-/// it that was not admitted.
+/// Stores a statement as a temporary view, and accepts it only if the server reads nothing in it
+/// that was not admitted.
 pub(super) async fn store(
     server: &Server,
     link: &mut Link,
@@ -44,7 +45,7 @@ pub(super) async fn store(
 ) -> Result<(), DatabaseError> {
     let failed = |error| server.error(error, Moment::Reading);
     let connection = &mut link.connection;
-    // One statement, as in `prepare`: what follows a semicolon is an error.
+    // A single statement, as in `prepare`: anything after a semicolon is an error.
     let made = format!("CREATE TEMPORARY VIEW pg_temp.{NAME} {definition}");
     connection.execute(sqlx::query(AssertSqlSafe(made)).persistent(false)).await.map_err(failed)?;
     if let Wall::Role(role) = &link.wall {
@@ -117,7 +118,7 @@ async fn check_columns(
     Ok(())
 }
 
-/// Every function must be the server's own and compute from its arguments only.
+/// Every function must be built in and compute only from its arguments.
 async fn check_functions(
     server: &Server,
     connection: &mut PgConnection,

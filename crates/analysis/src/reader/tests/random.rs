@@ -1,4 +1,5 @@
-//! Random and mutated input: nothing may panic, and what strict writers wrote is read alike.
+//! Random and mutated input: nothing may panic, and the output of strict writers is read back
+//! unchanged.
 
 use super::*;
 
@@ -90,7 +91,7 @@ fn random_values_never_panic() {
     }
 }
 
-/// A cell with everything that a writer has to quote.
+/// A cell with every character that needs quoting.
 fn cell(seed: &mut Seed) -> String {
     const PARTS: [&str; 14] =
         ["a", "b c", ",", ";", "\"", "\n", "\r\n", "1.5", "|", "é", "\t", "'", "x\"y", "2021-03-04"];

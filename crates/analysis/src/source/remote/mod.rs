@@ -1,11 +1,11 @@
 //! Files in buckets and on web servers: `s3://bucket/path`, `https://host/path`.
 //!
-//! Parquet is scanned where it lies, and only the parts of files that a statement needs are
-//! fetched. Everything else is fetched whole into the session's temporary folder, within the limits
-//! of what may be unpacked, and read like a file.
+//! Parquet is scanned in place, and only the needed parts of files are fetched. Everything else is
+//! downloaded into the session's temporary folder, within the limit for unpacked files, and read
+//! like a local file.
 //!
-//! Invariant: this crate opens no connection. [`HttpReader`] is the door, which the binary makes
-//! from the operator's rules for hosts; where none is installed, nothing is reached.
+//! Invariant: this crate opens no connection. All requests go through [`HttpReader`], which the
+//! binary creates from the operator's list of allowed hosts; without one, no host can be reached.
 
 mod s3;
 mod store;
@@ -26,47 +26,47 @@ use std::sync::{Arc, OnceLock};
 use store::RemoteStore;
 use url::Url;
 
-/// What is asked for.
+/// An HTTP request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HttpRequest {
-    /// Only the head is wanted.
+    /// Whether it is a HEAD request.
     pub head: bool,
     /// The address.
     pub url: String,
     /// Name and value of each header.
     pub headers: Vec<(String, String)>,
-    /// A body that is longer is an error.
+    /// Maximum length of the body; a longer one is an error.
     pub max_bytes: usize,
 }
 
-/// What came back.
+/// An HTTP response.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct HttpResponse {
-    /// Such as 200.
+    /// The status, such as 200.
     pub status: u16,
     /// Headers by their names in lower case.
     pub headers: BTreeMap<String, String>,
     /// The body.
     pub body: Vec<u8>,
-    /// There was more of it.
+    /// Whether the body was truncated.
     pub truncated: bool,
 }
 
-/// The door to other machines.
+/// The client for outbound HTTP.
 #[async_trait]
 pub trait HttpReader: Send + Sync {
-    /// Makes a request, or says why it was not made or not answered.
+    /// Makes a request, or returns why it was not made or failed.
     async fn read(&self, request: HttpRequest) -> std::result::Result<HttpResponse, String>;
 }
 
 static READER: OnceLock<Arc<dyn HttpReader>> = OnceLock::new();
 
-/// From now on files of other machines are read through this. The first word counts.
+/// Sets the HTTP client for remote files. Only the first call has an effect.
 pub fn install(reader: Arc<dyn HttpReader>) {
     let _ = READER.set(reader);
 }
 
-/// Bytes that were fetched for a session.
+/// Counts the bytes fetched for a session.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Traffic(Arc<AtomicU64>);
 
@@ -80,14 +80,14 @@ impl Traffic {
     }
 }
 
-/// Schemes of addresses that are read here.
+/// The supported URL schemes.
 pub(crate) const SCHEMES: [&str; 3] = ["s3", "https", "http"];
-/// What is fetched in one request of a file that is fetched whole.
+/// The size of one request when a file is downloaded.
 const PART: u64 = 8 << 20;
-/// Objects that are listed below an address.
+/// Maximum number of objects listed below an address.
 const MOST_OBJECTS: usize = 20_000;
 
-/// Looks over what is at an address.
+/// Profiles the data at an address.
 pub(crate) async fn load(
     address: &str,
     engine: &Engine,
@@ -165,7 +165,7 @@ struct Object {
     size: Option<u64>,
 }
 
-/// Fetches a file whole into the temporary folder.
+/// Downloads a file into the temporary folder.
 async fn download(
     store: &RemoteStore,
     object: &Object,
@@ -192,7 +192,7 @@ async fn download(
     }
 }
 
-/// An address as it may be shown: without what may hold a secret.
+/// The address without parts that may contain a secret.
 pub(crate) fn shown(address: &str) -> String {
     crate::database::redact(address)
 }

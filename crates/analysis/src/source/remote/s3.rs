@@ -1,5 +1,4 @@
-//! Buckets of S3: where they are, how a request is signed (AWS Signature Version 4), what a list of
-//! objects says.
+//! S3 buckets: addresses, request signing (AWS Signature Version 4), and lists of objects.
 
 use super::Object;
 use hmac::{Hmac, KeyInit as _, Mac as _};
@@ -10,14 +9,14 @@ use sha2::{Digest as _, Sha256};
 use std::fmt::Write as _;
 use url::Url;
 
-/// What a path of S3 keeps as it is.
+/// Characters that are not escaped in an S3 path.
 const PATH: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~').remove(b'/');
-/// What a value of a query keeps as it is.
+/// Characters that are not escaped in a query value.
 const QUERY: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
-/// The hash of no body.
+/// The SHA-256 of an empty body.
 const EMPTY: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
-/// Where a bucket is, and who asks.
+/// The address of a bucket, and the credentials.
 #[derive(Debug, Clone)]
 pub(super) struct Bucket {
     /// The address of the bucket, without a slash at the end.
@@ -40,9 +39,9 @@ impl std::fmt::Debug for Credentials {
 }
 
 impl Bucket {
-    /// A bucket as the environment describes it: `AWS_REGION`, `AWS_ENDPOINT_URL`,
-    /// `AWS_ACCESS_KEY_ID` and the others that programs of AWS read. Without a key requests are not
-    /// signed, which is enough for public buckets.
+    /// A bucket from environment variables: `AWS_REGION`, `AWS_ENDPOINT_URL`, `AWS_ACCESS_KEY_ID`
+    /// and others of AWS. Without a key, requests are not signed, which is enough for public
+    /// buckets.
     pub(super) fn of(name: &str, variable: &dyn Fn(&str) -> Option<String>) -> Self {
         let first =
             |names: &[&str]| names.iter().find_map(|name| variable(name)).filter(|value| !value.is_empty());
@@ -62,9 +61,9 @@ impl Bucket {
         format!("{}/{}", self.base, utf8_percent_encode(key, PATH))
     }
 
-    /// The address of a page of the list of objects.
+    /// The address of one page of the object list.
     pub(super) fn list(&self, prefix: &str, after: Option<&str>) -> String {
-        // In the order of their names, as the signature wants them.
+        // Sorted by name, as the signature requires.
         let mut query = String::new();
         if let Some(token) = after {
             let _ = write!(query, "continuation-token={}&", utf8_percent_encode(token, QUERY));
@@ -73,7 +72,7 @@ impl Bucket {
         format!("{}/?{query}", self.base)
     }
 
-    /// The headers that say who asks, at a time such as `20240131T235959Z`.
+    /// The headers of a signed request, at a time such as `20240131T235959Z`.
     pub(super) fn sign(&self, method: &str, address: &str, time: &str) -> Vec<(String, String)> {
         let (Some(credentials), Ok(url)) = (&self.credentials, Url::parse(address)) else {
             return Vec::new();
@@ -115,7 +114,7 @@ impl Bucket {
 }
 
 fn mac(key: &[u8], text: &[u8]) -> Vec<u8> {
-    // A key of any length is one.
+    // HMAC accepts keys of any length.
     let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(key) else { return Vec::new() };
     mac.update(text);
     mac.finalize().into_bytes().to_vec()
@@ -125,7 +124,7 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// A page of a list: its objects, and where the next one begins.
+/// A page of a list: its objects, and the token of the next page.
 pub(super) fn page(xml: &[u8]) -> Result<(Vec<Object>, Option<String>), String> {
     let xml = std::str::from_utf8(xml).map_err(|error| error.to_string())?;
     let mut reader = Reader::from_str(xml);
@@ -160,7 +159,7 @@ pub(super) fn page(xml: &[u8]) -> Result<(Vec<Object>, Option<String>), String> 
     }
 }
 
-/// What a reference such as `&amp;` stands for.
+/// The character of a reference such as `&amp;`.
 fn entity(name: &quick_xml::events::BytesRef<'_>) -> Result<String, String> {
     if let Some(letter) = name.resolve_char_ref().map_err(|error| error.to_string())? {
         return Ok(letter.to_string());
@@ -176,7 +175,7 @@ fn entity(name: &quick_xml::events::BytesRef<'_>) -> Result<String, String> {
     .to_owned())
 }
 
-/// What a refusal says.
+/// The message of an error response.
 pub(super) fn message(xml: &[u8]) -> Option<String> {
     let text = std::str::from_utf8(xml).ok()?;
     let part = |tag: &str| {

@@ -1,4 +1,4 @@
-//! Objects of other machines for the engine: heads, ranges and lists, read and never written.
+//! A read-only object store for the engine: heads, ranges and lists of remote objects.
 
 use super::{HttpReader, HttpRequest, HttpResponse, Object, Traffic, s3};
 use async_trait::async_trait;
@@ -16,9 +16,9 @@ use std::sync::Arc;
 use steward_journal::clock::{Clock as _, SystemClock};
 use url::Url;
 
-/// The most that one request may bring.
+/// Maximum size of one response.
 const MOST_BYTES: usize = 64 << 20;
-/// Pages of a list that are read.
+/// Maximum number of list pages.
 const MOST_PAGES: usize = 100;
 
 /// A bucket or a web server.
@@ -33,8 +33,8 @@ pub(super) struct RemoteStore {
 #[derive(Debug, Clone)]
 enum RemoteRoot {
     S3(s3::Bucket),
-    /// Scheme, host and port; the query of the address belongs to every request, because it may be
-    /// what opens the door.
+    /// Scheme, host and port. The query string of the address is part of every request, because it
+    /// may contain the access token.
     Web {
         base: String,
         query: Option<String>,
@@ -71,12 +71,12 @@ impl RemoteStore {
         Ok(Self { place, reader, traffic, root })
     }
 
-    /// The address that stands for all of it.
+    /// The root URL of the store.
     pub(super) fn root(&self) -> Url {
         self.root.clone()
     }
 
-    /// The key that an address names.
+    /// The key in a URL.
     pub(super) fn prefix(&self, url: &Url) -> String {
         let path = url.path().trim_start_matches('/');
         percent_encoding::percent_decode_str(path).decode_utf8_lossy().into_owned()
@@ -125,11 +125,11 @@ impl RemoteStore {
         }
     }
 
-    /// A part of an object, and how long the whole is. A server that knows no ranges gives all of
-    /// it.
+    /// A part of an object, and the size of the whole. A server without range support returns all
+    /// of it.
     pub(super) async fn part(&self, key: &str, range: Range<u64>) -> Result<(Bytes, u64)> {
         let response = match self.request(false, self.address(key), Some(range.clone())).await {
-            // Of an empty object there is no range.
+            // An empty object has no ranges.
             Err(Error::Generic { source, .. }) if source.to_string().contains("416") => {
                 HttpResponse::default()
             }
@@ -156,7 +156,7 @@ impl RemoteStore {
         Ok(meta(key, size, &response))
     }
 
-    /// The objects whose keys begin with this; of a web server the one that is named.
+    /// The objects whose keys have this prefix; for a web server the named one.
     pub(super) async fn objects(&self, prefix: &str, most: usize) -> Result<Vec<Object>> {
         let RemoteRoot::S3(bucket) = &self.place else {
             return Ok(vec![Object { key: prefix.to_owned(), size: None }]);
@@ -174,7 +174,7 @@ impl RemoteStore {
                 break;
             }
         }
-        // `sales` names the object, or what is below `sales/`, but not `sales_old.csv`.
+        // `sales` names the object, or everything below `sales/`, but not `sales_old.csv`.
         let named = prefix.trim_end_matches('/');
         if objects.iter().any(|object| object.key == prefix) && !prefix.is_empty() {
             objects.retain(|object| object.key == prefix);
@@ -198,7 +198,7 @@ fn meta(key: &str, size: u64, response: &HttpResponse) -> ObjectMeta {
     }
 }
 
-/// The present, as signatures spell it.
+/// The current time in the format of signatures.
 fn time() -> String {
     SystemClock::default().now().to_chrono().format("%Y%m%dT%H%M%SZ").to_string()
 }
@@ -285,7 +285,7 @@ impl ObjectStore for RemoteStore {
     }
 }
 
-/// The key of a path. Paths of the engine escape what keys of S3 may hold.
+/// The key of a path. The engine's paths escape characters that S3 keys may contain.
 fn key_of(path: &Path) -> String {
     percent_encoding::percent_decode_str(path.as_ref()).decode_utf8_lossy().into_owned()
 }

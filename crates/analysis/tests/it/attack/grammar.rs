@@ -1,4 +1,4 @@
-//! A grammar of statements that try to read what they may not, beside the admissible ones of
+//! A grammar of statements that try to read forbidden data, beside the admissible ones of
 //! [`super::scoped`]: quoting, case, shadowing, correlation, functional notation, comments,
 //! escapes, and the peculiarities of each engine. The same seed gives the same statements.
 
@@ -38,7 +38,7 @@ const FUNCTIONS: &[&str] = &[
     "json_object",
 ];
 
-/// Numbers by chance; the same seed gives the same.
+/// A deterministic random generator.
 pub(crate) struct Random(u64);
 
 impl Random {
@@ -58,7 +58,7 @@ impl Random {
     }
 }
 
-/// A statement, and whether it is meant to be admitted.
+/// A statement, and whether it should be admitted.
 pub(crate) struct Generated {
     pub(crate) sql: String,
     pub(crate) admissible: bool,
@@ -87,7 +87,7 @@ impl Grammar {
         self.random.pick(from)
     }
 
-    /// Four statements in five are admissible and odd, the others reach for what they may not have.
+    /// Four statements in five are admissible but unusual, the others try to read forbidden data.
     pub(crate) fn statement(&mut self) -> Generated {
         if self.chance(80) {
             let sql = Scoped::new(&mut self.random, self.dialect).statement();
@@ -118,7 +118,7 @@ impl Grammar {
         self.pick(&["UNION", "UNION ALL", "INTERSECT", "EXCEPT"])
     }
 
-    /// Named queries, some of them named like a table with its schema, quoted as one name.
+    /// Named queries, some with the quoted name of a table and its schema.
     fn with(&mut self) -> String {
         let name = match self.next(5) {
             0 => {
@@ -298,7 +298,7 @@ impl Grammar {
         .to_owned()
     }
 
-    /// The name in another case, or in quotes, or both; sometimes longer than an engine reads.
+    /// The name in another case, or in quotes, or both; sometimes longer than an engine's limit.
     fn cased(&mut self, name: &str) -> String {
         match self.next(14) {
             0 => name.to_uppercase(),
@@ -324,7 +324,7 @@ impl Grammar {
         }
     }
 
-    /// Whole statements that once passed, with parts exchanged.
+    /// Whole statements that once bypassed admission, with variations.
     fn trick(&mut self) -> String {
         let (secret, schema) = (self.pick(SECRETS), self.pick(SCHEMAS));
         match self.next(10) {

@@ -1,12 +1,12 @@
-//! Statements that are mostly admissible: names resolve, types fit, and what they are written with
-//! is as odd as the grammar can make it. Aliases look like blocked columns, scopes shadow each
-//! other, names change case and quoting, subqueries are correlated. So most of them run, and what
-//! runs is compared with what a copy without the blocked columns says.
+//! Mostly admissible statements: names resolve, types match, and the syntax is as unusual as the
+//! grammar allows. Aliases look like blocked columns, scopes shadow each other, names change case
+//! and quoting, subqueries are correlated. Most of them run, and their results are compared with
+//! those of a copy without the blocked columns.
 
 use super::grammar::Random;
 use steward_analysis::query::Dialect;
 
-/// What a column holds.
+/// The kind of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Number,
@@ -17,18 +17,18 @@ use Kind::{Number, Text};
 
 #[derive(Debug, Clone)]
 struct Relation {
-    /// How columns of it are qualified, as it is written.
+    /// The qualifier of its columns, as written.
     called: String,
     columns: Vec<(String, Kind)>,
 }
 
-/// The relations that names may mean, from the outermost query on.
+/// The visible relations, from the outermost query on.
 type Scope = Vec<Vec<Relation>>;
 
 const CUSTOMERS: &[(&str, Kind)] = &[("id", Number), ("name", Text), ("segment", Text), ("state", Text)];
 const ORDERS: &[(&str, Kind)] =
     &[("id", Number), ("customer_id", Number), ("amount", Number), ("state", Text)];
-/// Names for relations and results: those of tables, of blocked columns, of things an engine knows.
+/// Names for relations and results: those of tables, of blocked columns, of engine objects.
 const NAMES: &[&str] = &[
     "c",
     "o",
@@ -84,7 +84,7 @@ impl<'r> Scoped<'r> {
         format!("{with}{body} ORDER BY {}{end}", order.join(", "))
     }
 
-    /// A name that no other relation or column of the statement has.
+    /// A name that is unique in the statement.
     fn name(&mut self) -> String {
         self.fresh += 1;
         format!("{}_{}", self.random.pick(NAMES), self.fresh)
@@ -304,8 +304,7 @@ impl<'r> Scoped<'r> {
         format!("{called}.{name}{comment}")
     }
 
-    /// The name in another case, or in quotes: the same name to people, and after admission the
-    /// same to every engine.
+    /// The name in another case, or in quotes: equivalent after admission.
     fn cased(&mut self, name: &str) -> String {
         match self.random.below(10) {
             0 => name.to_uppercase(),

@@ -1,14 +1,14 @@
-//! The words of a request that refer to something: pronouns, places in a list, types with "the" or
-//! "that", and names.
+//! Finds referring expressions: pronouns, positions in a list, types with "the" or "that", and
+//! names.
 //!
-//! Invariant: mentions do not overlap and come in the order of the text. "It" in "is it raining"
-//! and "that" in "the note that I wrote" refer to nothing and are left alone.
+//! Invariant: mentions do not overlap and are in text order. "It" in "is it raining" and "that" in
+//! "the note that I wrote" refer to nothing and are ignored.
 
 use super::Recent;
 use crate::words::{Word, name_words, stem, words};
 use std::collections::BTreeSet;
 
-/// How something is referred to.
+/// The kind of a reference.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Shape {
     /// One thing: "it", "that task".
@@ -29,22 +29,22 @@ pub(super) enum Shape {
     Named(usize),
 }
 
-/// A piece of a request that refers to something.
+/// A referring expression of a request.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Mention {
     pub(super) shape: Shape,
-    /// The types that are named or meant; any when empty.
+    /// The types that are named or implied; any if empty.
     pub(super) types: BTreeSet<String>,
     /// The word for the type, as said.
     pub(super) noun: Option<String>,
-    /// Words that describe it: "the red one".
+    /// Descriptive words: "the red one".
     pub(super) about: Vec<String>,
     pub(super) start: usize,
     pub(super) end: usize,
 }
 
 impl Mention {
-    /// What to call it when asking.
+    /// How to name it in a clarifying question.
     pub(super) fn what(&self) -> String {
         self.noun.clone().unwrap_or_else(|| "one".into())
     }
@@ -75,7 +75,7 @@ const ORDINALS: &[(&str, i32)] = &[
 ];
 const COUNTS: &[&str] =
     &["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"];
-/// Types that "he", "she" and "him" can stand for.
+/// Types that "he", "she" and "him" can refer to.
 const PEOPLE: &[&str] = &[
     "person",
     "customer",
@@ -135,7 +135,7 @@ fn span(
     Some((Mention { shape, types, noun, about: Vec::new(), start: first.start, end: last.end }, length))
 }
 
-/// The types that a noun names, and whether it is said in the plural.
+/// The types that a noun names.
 fn types(noun: &str, recent: &[Recent]) -> BTreeSet<String> {
     let wanted = stem(noun);
     let mut found = BTreeSet::new();
@@ -199,8 +199,8 @@ fn ordinal(said: &[Word], at: usize, nth: i32, recent: &[Recent]) -> Option<(Men
         return span(said, at, length, shape, known.clone(), (!known.is_empty()).then(|| noun.to_owned()));
     }
     let known = types(next, recent);
-    // "The last week" is a time and "the top sellers" a question, so a place must stand alone or
-    // before a noun that is known.
+    // "The last week" is a time and "the top sellers" a question, so a position must stand alone or
+    // before a known noun.
     let alone = at + 2 >= said.len()
         || ["one", "and", "or", "to", "as", "from", "of", "is", "please", "for", "with", "in"]
             .contains(&next);
@@ -211,7 +211,7 @@ fn ordinal(said: &[Word], at: usize, nth: i32, recent: &[Recent]) -> Option<(Men
     span(said, at, length, Shape::Nth(nth), known.clone(), (!known.is_empty()).then(|| next.to_owned()))
 }
 
-/// "the red one", "the Berlin one", "the late task": up to two words that describe.
+/// "the red one", "the Berlin one", "the late task": up to two descriptive words.
 fn described(said: &[Word], at: usize, recent: &[Recent]) -> Option<(Mention, usize)> {
     for between in 1..=2_usize {
         let noun = word(said, at + 1 + between);
@@ -241,7 +241,7 @@ fn pronoun(said: &[Word], at: usize, recent: &[Recent]) -> Option<(Mention, usiz
         };
         let found: BTreeSet<String> =
             recent.iter().filter(wanted).map(|entity| entity.entity_type.clone()).collect();
-        // With nobody there, "he" still asks for a person.
+        // Without a matching entity, "he" still asks for a person.
         if found.is_empty() { BTreeSet::from(["person".to_owned()]) } else { found }
     };
     let (before, next) = (at.checked_sub(1).map_or("", |at| word(said, at)), word(said, at + 1));
@@ -263,7 +263,7 @@ fn pronoun(said: &[Word], at: usize, recent: &[Recent]) -> Option<(Mention, usiz
     }
 }
 
-/// "Is it raining", "what time is it", "it is late": nothing is meant by these.
+/// "Is it raining", "what time is it", "it is late": the pronoun refers to nothing.
 fn refers(before: &str, next: &str, said: &[Word], at: usize) -> bool {
     let weather = [
         "raining", "snowing", "sunny", "cold", "warm", "hot", "late", "early", "possible", "true", "okay",
@@ -278,8 +278,7 @@ fn refers(before: &str, next: &str, said: &[Word], at: usize) -> bool {
     !clock && !seems && !dummy
 }
 
-/// "That" before a noun points with it, and after a noun it only joins; alone, it stands for
-/// something.
+/// "That" before a noun is a determiner, and after a noun a conjunction; alone, it is a reference.
 fn stands_alone(said: &[Word], at: usize, next: &str) -> bool {
     let follows = next.is_empty()
         || [

@@ -1,19 +1,19 @@
-//! What speaks for each entity when one is meant, and how likely that makes it.
+//! Scores the candidate entities of a reference.
 //!
-//! Invariant: equal evidence gives equal shares, so that what cannot be told apart is asked about.
+//! Invariant: equal evidence gives equal shares, so that ambiguous references lead to a question.
 
 use super::Recent;
 use super::mention::Mention;
 use crate::words::{name_words, words};
 
-/// How much each kind of evidence counts.
+/// The weight of each kind of evidence.
 const RECENT: f32 = 2.5;
 const OFTEN: f32 = 0.5;
 const TOPIC: f32 = 2.5;
 const DESCRIBED: f32 = 4.0;
 const VERB: f32 = 1.5;
 
-/// What is done to which types of things.
+/// Verbs and the types they usually act on.
 const DONE_TO: &[(&[&str], &[&str])] = &[
     (
         &["complete", "finish", "done", "assign", "prioritize", "due", "tick", "overdue"],
@@ -39,7 +39,7 @@ const DONE_TO: &[(&[&str], &[&str])] = &[
     ),
 ];
 
-/// The entities that may be meant, the likeliest first, with their shares and reasons.
+/// The candidate entities, most likely first, with their shares and reasons.
 pub(super) fn weigh(
     text: &str,
     mention: &Mention,

@@ -1,4 +1,5 @@
-//! Values that are known by where they stand: behind a preposition, before a noun, as who does it.
+//! Values that are identified by their position: after a preposition, before a noun, as the
+//! subject.
 
 use super::{Filler, PREPOSITIONS};
 use crate::understand::catalogue::{Role, ToolField};
@@ -8,7 +9,7 @@ use crate::understand::verbs::Class;
 
 impl Filler<'_> {
     /// "at Acme", "in Hamburg", "for travel": values of open fields. "Move Ann to 202", "bookings
-    /// for room 201": a number of another type of thing, where a field takes one.
+    /// for room 201": the number of a record of another type, if a field takes one.
     pub(super) fn numbered(&mut self) {
         for at in 0..self.tokens.len() {
             if !["to", "in", "into", "for", "from", "on"].contains(&self.lower(at)) {
@@ -55,7 +56,7 @@ impl Filler<'_> {
                 from += 1;
             }
             let Some((from, to)) = self.run(from, false) else { continue };
-            // A name ends where the capitals do.
+            // A name ends with its last capitalised word.
             let capitals = (from..=to)
                 .take_while(|place| self.tokens.get(*place).is_some_and(|token| token.capital))
                 .last();
@@ -87,13 +88,13 @@ impl Filler<'_> {
                     .iter()
                     .any(|word| field.cues.contains(&root(word)) || field.words.contains(&(*word).to_owned()))
             };
-            // "the role of Ann" is said of what is acted on.
+            // In "the role of Ann" the name is the record that is acted on.
             let own = self.tool.class == Class::Update
                 && self.tool.target().is_some()
                 && !["to", "for", "at"].contains(&word.as_str());
             let seen = |of: &String| self.ground.world.iter().any(|seen| seen.thing.entity_type == *of);
             let named = |field: &&ToolField| {
-                // Where it is known what there is, what bears such a name has its place already.
+                // If the existing records are known, a matching name has already been assigned.
                 field.of.as_ref().is_some_and(|of| !seen(of))
                     && !own
                     && ["with", "at", "from", "for", "of", "to", "by", "in"].contains(&word.as_str())
@@ -132,7 +133,7 @@ impl Filler<'_> {
                 && self.tool.target().is_some()
                 && ["to", "under"].contains(&word.as_str())
             {
-                // "belongs to home": the field says so in its description.
+                // "belongs to home": the field's description says so.
                 fields
                     .iter()
                     .copied()
@@ -168,8 +169,8 @@ impl Filler<'_> {
         self.unled();
     }
 
-    /// "Mira wants to take it", "what does Mira have", "put Ada on the list": a person who is
-    /// named, where a field takes one.
+    /// "Mira wants to take it", "what does Mira have", "put Ada on the list": a named person, if a
+    /// field takes one.
     pub(super) fn subject(&mut self) {
         let field = self.tool.fields.iter().find(|field| {
             field.role == Role::Open
@@ -190,7 +191,7 @@ impl Filler<'_> {
                     .contains(&filler.lower(at))
         };
         let target = self.tool.target().is_some();
-        // "Give Lena the van": whom, then what.
+        // "Give Lena the van": indirect object, then direct object.
         let whom = |filler: &Self, at: usize| {
             at == 1 && filler.is_used(0) && ["the", "my", "our", "a", "an"].contains(&filler.lower(2))
         };
@@ -216,8 +217,8 @@ impl Filler<'_> {
         }
     }
 
-    /// A name of a thing of another type that must be given, with no word before it: "I emailed
-    /// Priya Shah the contract".
+    /// The name of a required record of another type without a preposition: "I emailed Priya Shah
+    /// the contract".
     pub(super) fn unled(&mut self) {
         let Some(field) = self
             .tool
@@ -226,7 +227,7 @@ impl Filler<'_> {
         else {
             return;
         };
-        // Where it is known what there is, names have their places already.
+        // If the existing records are known, names have already been assigned.
         if self.ground.world.iter().any(|seen| Some(&seen.thing.entity_type) == field.of.as_ref()) {
             return;
         }

@@ -1,5 +1,4 @@
-//! One of a list of values: by its own words, by others that mean the same, or by what its
-//! description says of it.
+//! Values of a choice field: by the value itself, by synonyms, or by its description.
 
 use super::Filler;
 use crate::understand::catalogue::{Role, ToolField};
@@ -18,7 +17,7 @@ impl Filler<'_> {
             for choice in &field.choices {
                 for at in 0..self.tokens.len() {
                     let Some((length, own)) = choice_at(&self.tokens, at, choice) else { continue };
-                    // "Tomorrow's bookings" says nothing of those that are `booked`.
+                    // "Tomorrow's bookings" does not mean the value `booked`.
                     let noun =
                         length == 1
                             && self.lower(at) != choice
@@ -28,8 +27,7 @@ impl Filler<'_> {
                     if noun {
                         continue;
                     }
-                    // A verb that opens the wish may say the value itself: "reopen", "note for
-                    // Ann".
+                    // The opening verb may be the value itself: "reopen", "note for Ann".
                     let spoken = at == self.head
                         && !choice.starts_with(char::is_uppercase)
                         && (!own || (self.tool.class == Class::Create && !titled))
@@ -110,7 +108,7 @@ impl Filler<'_> {
         }
     }
 
-    /// "Never turned up": what a description says of one of the values, and of no other.
+    /// "Never turned up": the description of one value, and of no other.
     fn described_choice(&mut self, field: &ToolField) -> bool {
         let said = |at: usize, roots: &std::collections::BTreeSet<String>| {
             !self.is_used(at)
@@ -149,7 +147,7 @@ impl Filler<'_> {
         true
     }
 
-    /// "To another stage": the field is named, its value is not.
+    /// "To another stage": the field is named, but no value.
     pub(super) fn unsaid_choice(&mut self, field: &ToolField) {
         let said = |filler: &Self, at: usize| {
             filler

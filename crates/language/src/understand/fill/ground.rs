@@ -1,7 +1,7 @@
-//! Names of what is there: what the tool acts on, or a value of one of its fields.
+//! Names of known records: the record that the tool acts on, or the value of one of its fields.
 //!
-//! Invariant: only words that name something that was seen are taken here. Two names that can be of
-//! one thing are of that thing: "Sofia's Luna" is the Luna that is Sofia's.
+//! Invariant: only words that name a known record are used here. Two names that can refer to one
+//! record refer to that record: "Sofia's Luna" is the Luna whose owner is Sofia.
 
 use super::{Filler, Piece};
 use crate::understand::catalogue::{Role, ToolField};
@@ -11,21 +11,22 @@ use crate::understand::types::RecordRef;
 use crate::understand::verbs::Class;
 use std::collections::BTreeSet;
 
-/// What is acted on, by its name.
+/// The record that is acted on, by its name.
 #[derive(Debug, Clone, Default)]
 pub(in crate::understand) struct Grounded {
-    /// Those that are meant, or among which the one is that is meant.
+    /// The records that are meant, or the candidates.
     pub(in crate::understand) things: Vec<RecordRef>,
     /// Whether all of them are meant: "Bella and Coco".
     pub(in crate::understand) all: bool,
-    /// Whether a name of its own led to it, and not only a value that it has.
+    /// Whether it was found by its own name, and not only by one of its values.
     pub(in crate::understand) by_name: bool,
-    /// Whether something in the clause is named by more than a single word of a longer name.
+    /// Whether a name in the clause matches more than a single word of a longer name.
     pub(in crate::understand) firm: bool,
 }
 
 impl Filler<'_> {
-    /// The places in the world of what a mention means among the things that this tool acts on.
+    /// The indexes of the known records that a mention refers to, among those that this tool acts
+    /// on.
     fn own(&self, mention: &Mention, named: bool) -> BTreeSet<usize> {
         let entity = self.tool.entity.as_deref().unwrap_or_default();
         let fits = |at: &usize| {
@@ -41,8 +42,8 @@ impl Filler<'_> {
         }
     }
 
-    /// The field that takes what a mention names: by the type of what bears it, or by the field
-    /// that has it as a value.
+    /// The field that takes the named value: by the type of the record with that name, or by the
+    /// field with that value.
     fn takes(&self, mention: &Mention) -> Option<ToolField> {
         let kinds: BTreeSet<&str> = mention
             .named
@@ -95,7 +96,7 @@ impl Filler<'_> {
             .cloned()
     }
 
-    /// Whether a word stands before a place that leads to a value: "to the Family loft".
+    /// Whether a preposition that introduces a value precedes: "to the Family loft".
     fn leads(&self, mention: &Mention) -> bool {
         let mut before = self.tokens.iter().rev().filter(|token| token.end <= mention.start);
         let word = before.find(|token| {
@@ -111,14 +112,14 @@ impl Filler<'_> {
         Some(RecordRef { entity_type, id: seen.thing.id_text(), name, domain, by, removed: false })
     }
 
-    /// "Bella's": what follows is hers.
+    /// A possessive: "Bella's".
     fn possessive(&self, mention: &Mention) -> bool {
         let rest = self.text.raw.get(mention.end..).unwrap_or_default();
         rest.starts_with("'s") || rest.starts_with("’s")
     }
 
-    /// Names of what is there that nothing was made of yet. Days are no names, and a number by
-    /// itself is an amount where the tool takes one.
+    /// Names of known records that were not used yet. Dates are not names, and a plain number is an
+    /// amount if the tool takes one.
     fn mentions(&self) -> Vec<Mention> {
         let inside = |mention: &Mention, at: usize| {
             self.tokens.get(at).is_some_and(|token| token.start >= mention.start && token.end <= mention.end)
@@ -135,28 +136,28 @@ impl Filler<'_> {
         self.ground.within(self.start, self.end).filter(free).cloned().collect()
     }
 
-    /// Whether one name is said after another to be one of several: "Bella and Coco".
+    /// Whether two names are coordinated: "Bella and Coco".
     fn joined(&self, first: &Mention, second: &Mention) -> bool {
         let between = self.text.plain.get(first.end..second.start).unwrap_or_default().trim();
         let between = between.trim_end_matches(" the").trim_end_matches(" my").trim();
         [",", "and", "&", ", and", "plus"].contains(&between)
     }
 
-    /// Puts every name of something that is there where it belongs.
+    /// Assigns every name of a known record.
     pub(super) fn grounded(&mut self) {
         let mentions = self.mentions();
         let acts = self.tool.target().is_some() && self.out.id.is_none();
         let mut rest: Vec<&Mention> = Vec::new();
-        // One set for each name that stands by itself.
+        // One set for each independent name.
         let mut sets: Vec<(&Mention, BTreeSet<usize>)> = Vec::new();
         for mention in &mentions {
             let own = self.own(mention, true);
-            // A part of a name in small letters names nothing where something is made.
+            // A lower-case part of a name is ignored if something is created.
             let vague = !mention.whole && !mention.capital && self.tool.class == Class::Create;
             if vague && self.takes(mention).is_none_or(|field| field.of.is_none()) {
                 continue;
             }
-            // "Rename task 1 to Buy oat milk": which one is said by its number already.
+            // "Rename task 1 to Buy oat milk": the record is already identified by its number.
             if self.out.id.is_some() && !mention.whole && !own.is_empty() {
                 continue;
             }
@@ -174,7 +175,7 @@ impl Filler<'_> {
                 Some(_) => rest.push(mention),
             }
         }
-        // One of several that may be two things is asked about by whoever looks it up.
+        // If one of several names is ambiguous, the lookup asks about it.
         if sets.len() > 1 && sets.iter().any(|(_, set)| set.len() != 1) {
             return;
         }
@@ -202,8 +203,8 @@ impl Filler<'_> {
         }
     }
 
-    /// Puts names of other things into fields, or lets them say which one is meant. Gives back what
-    /// could not be placed.
+    /// Assigns names of other records to fields, or uses them to narrow down the target. Returns
+    /// those that could not be assigned.
     fn place<'m>(
         &mut self,
         rest: Vec<&'m Mention>,
@@ -216,7 +217,7 @@ impl Filler<'_> {
         for mention in rest {
             let own = if acts { self.own(mention, false) } else { BTreeSet::new() };
             let field = self.takes(mention);
-            // What narrows down which one is meant, or is the only thing that says it.
+            // Narrows down the target, or is the only hint for it.
             let narrows = if meant.is_empty() {
                 let taken = field.as_ref().is_some_and(|field| field.required || self.leads(mention));
                 !own.is_empty() && !taken && (!points || self.possessive(mention))
@@ -234,7 +235,7 @@ impl Filler<'_> {
                 continue;
             }
             let Some(field) = field else {
-                // Whose it is, is known of it already.
+                // The owner is already a known value of the target.
                 if meant.iter().any(|at| own.contains(at)) {
                     self.mark(mention.start, mention.end);
                 } else {
@@ -250,7 +251,7 @@ impl Filler<'_> {
         late
     }
 
-    /// A name as the value of a field.
+    /// Assigns a name to a field.
     fn put_name(&mut self, mention: &Mention, field: &ToolField) {
         let words = self.text.slice(mention.start, mention.end).to_owned();
         let piece = Piece { words, start: mention.start, end: mention.end };
@@ -276,7 +277,7 @@ impl Filler<'_> {
         self.out.firm |= mention.is_firm();
     }
 
-    /// "Table 4 has paid": a bill is known by its table.
+    /// "Table 4 has paid": a bill is identified by its table.
     fn known_by_another(&mut self, late: &mut Vec<&Mention>) {
         let Some(selector) = self.tool.field(Role::Selector) else { return };
         let kind = |at: &usize| {
@@ -295,8 +296,8 @@ impl Filler<'_> {
         self.out.placed += 1;
     }
 
-    /// "Tuesday's Spinning": of several with one name, those of the day that is said. Where a day
-    /// is to be set, and behind a word that leads to one, it says nothing of which.
+    /// "Tuesday's Spinning": of several records of one name, those of the given day. A day that is
+    /// to be set, or that follows a preposition, does not identify a record.
     fn on_the_day(&mut self, places: Vec<usize>, all: bool) -> Vec<usize> {
         if places.len() < 2 || all || (self.tool.field(Role::Day).is_some() && !self.tool.tool.read_only) {
             return places;

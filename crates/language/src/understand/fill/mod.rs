@@ -1,8 +1,8 @@
-//! What a clause says for the fields of one tool, and what is left over: that is how much of it
-//! this tool would explain.
+//! Fills the fields of one tool from a clause, and counts what is left over: that measures how well
+//! the tool explains the clause.
 //!
-//! Invariant: each value is a piece of what was said, or follows from it by a rule that is named in
-//! its reason. A word is used once.
+//! Invariant: each value is a span of the utterance, or follows from it by a rule that its reason
+//! names. A word is used once.
 
 mod around;
 mod choice;
@@ -26,7 +26,7 @@ use std::collections::BTreeMap;
 
 pub(super) use ground::Grounded;
 
-/// A piece of the clause.
+/// A span of the clause.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Piece {
     pub(super) words: String,
@@ -34,35 +34,35 @@ pub(super) struct Piece {
     pub(super) end: usize,
 }
 
-/// What a clause says for a tool.
+/// The values that a clause gives for a tool.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Filled {
     pub(super) arguments: BTreeMap<String, Argument>,
-    /// An id that is said.
+    /// An explicit id.
     pub(super) id: Option<(Value, usize, usize)>,
-    /// The words for what it acts on.
+    /// The words that name the target.
     pub(super) target: Option<Piece>,
-    /// Whether those words name something else, by which it is known: a bill by its table.
+    /// Whether those words name another record that identifies the target: a bill by its table.
     pub(super) by_another: bool,
-    /// What it acts on, where its name is known.
+    /// The target, if it is a known record.
     pub(super) grounded: Option<Grounded>,
-    /// How many known names became values, and how many could not be made anything of.
+    /// How many known names became values, and how many could not be used.
     pub(super) placed: usize,
-    /// Whether one of them was more than a single word of a longer name.
+    /// Whether one of them matched more than a single word of a longer name.
     pub(super) firm: bool,
     pub(super) unplaced: usize,
-    /// Values that name things of other types.
+    /// Values that name records of other types.
     pub(super) refs: Vec<(String, Piece)>,
-    /// Those of them that are known to be there, by the field.
+    /// Those of them that are known to exist, by field.
     pub(super) known: BTreeMap<String, RecordRef>,
     pub(super) missing: Vec<String>,
-    /// Telling words that nothing was made of.
+    /// Number of unused content words.
     pub(super) left: usize,
-    /// What speaks for the tool by its fields.
+    /// The evidence for the tool from its fields.
     pub(super) evidence: f32,
-    /// How many words went into a text only because one was needed.
+    /// How many words went into a text only because one was required.
     pub(super) absorbed: usize,
-    /// How many fields got a value that is to be set.
+    /// How many fields got a value to be set.
     pub(super) set: usize,
 }
 
@@ -72,7 +72,7 @@ const DETERMINERS: &[&str] = &[
     "the", "a", "an", "my", "our", "this", "that", "its", "his", "her", "their", "your", "some", "any", "all",
 ];
 
-/// What was said, with what is known of it before any tool is looked at.
+/// The utterance, with the analysis that does not depend on a tool.
 #[derive(Clone, Copy)]
 pub(super) struct UtteranceContext<'a> {
     pub(super) text: &'a Text,
@@ -92,11 +92,11 @@ pub(super) struct Filler<'a> {
     quotes: Vec<&'a Quote>,
     start: usize,
     end: usize,
-    /// The first word of the wish.
+    /// The first word of the request.
     head: usize,
-    /// What stands between the two parts of the cue: "take … off".
+    /// The span between the two parts of the cue: "take … off".
     between: Option<(usize, usize)>,
-    /// Where days are said.
+    /// The spans of dates.
     whens: Vec<(usize, usize)>,
     out: Filled,
 }
@@ -130,7 +130,7 @@ pub(super) fn fill(
         whens: days.iter().map(|when| (when.start, when.end)).collect(),
         out: Filled::default(),
     };
-    // What says the same as the cue that was taken is used up with it.
+    // Other cues of the same group are used up together with it.
     let group = cue.map(|cue| cue.group.as_str());
     let same = clause.cues.iter().filter(|one| Some(one.group.as_str()) == group);
     for (from, to) in cue.into_iter().chain(same).flat_map(|cue| cue.spans.iter()) {
@@ -172,7 +172,7 @@ pub(super) fn fill(
     filler.finish()
 }
 
-/// The same where names are not looked for: what answers a question, or goes on with a step.
+/// The same without looking for names: for answers to a question, or follow-ups.
 pub(super) fn fill_alone(
     text: &Text,
     catalogue: &Catalogue,
@@ -228,7 +228,7 @@ impl<'a> Filler<'a> {
         }
     }
 
-    /// A piece between two tokens, trimmed, and marked as used.
+    /// The span between two tokens, trimmed, and marked as used.
     fn piece(&mut self, from: usize, to: usize) -> Option<Piece> {
         let (first, last) = (self.tokens.get(from)?, self.tokens.get(to)?);
         let (start, end) = self.whole(first.start, last.end);
@@ -236,7 +236,7 @@ impl<'a> Filler<'a> {
         Some(Piece { words: self.text.slice(start, end).to_owned(), start, end })
     }
 
-    /// Takes in the sign that belongs to a word: "#4", "C++".
+    /// Includes the symbol that belongs to a word: "#4", "C++".
     fn whole(&self, start: usize, end: usize) -> (usize, usize) {
         let rest = self.text.raw.get(end..).unwrap_or_default();
         let more =
@@ -262,7 +262,7 @@ impl<'a> Filler<'a> {
         }
     }
 
-    /// "to my list", "from the crm", "in our contacts": where all of them are.
+    /// "to my list", "from the crm", "in our contacts": the collection of all records.
     fn containers(&mut self) {
         for at in 0..self.tokens.len() {
             if !["to", "on", "onto", "in", "into", "from", "off", "of"].contains(&self.lower(at))
@@ -291,7 +291,7 @@ impl<'a> Filler<'a> {
         }
     }
 
-    /// "the pipeline": all of them, when nothing more is said of it.
+    /// "the pipeline": all records, if nothing more specific is said.
     fn container_alone(&mut self) {
         for at in 0..self.tokens.len() {
             let last = at + 2 == self.tokens.len();
@@ -312,8 +312,8 @@ impl<'a> Filler<'a> {
             .is_some_and(|(before, token)| self.text.slice(before.end, token.start).contains(','))
     }
 
-    /// The unused words from here on: to the end for a long text, else up to what begins something
-    /// else.
+    /// The unused words from here on: to the end for a long text, otherwise up to the start of
+    /// another part.
     fn run(&self, from: usize, long: bool) -> Option<(usize, usize)> {
         let mut to = None;
         for at in from..self.tokens.len() {
@@ -340,7 +340,7 @@ impl<'a> Filler<'a> {
             .unwrap_or(at)
     }
 
-    /// Whether a word is unused and says something of its own.
+    /// Whether a word is an unused content word.
     fn telling(&self, at: usize) -> bool {
         let Some(token) = self.tokens.get(at).filter(|_| !self.is_used(at)) else { return false };
         let kind = || {
@@ -359,7 +359,7 @@ impl<'a> Filler<'a> {
         self.tool.fields.iter().any(|field| field.role == Role::Title && self.has(&field.name))
     }
 
-    /// The unused run with the most telling words; small words inside belong to it.
+    /// The unused run with the most content words; stop words inside belong to it.
     fn longest(&self, late: bool) -> Option<(usize, usize)> {
         let mut best: Option<(usize, usize, usize)> = None;
         let mut at = 0;
@@ -385,7 +385,7 @@ impl<'a> Filler<'a> {
         best.map(|(from, to, _)| (from, to))
     }
 
-    /// Whether a sentence or a segment ends behind a word.
+    /// Whether a sentence or a segment ends after a word.
     fn broken(&self, at: usize) -> bool {
         let next = self.tokens.get(at).zip(self.tokens.get(at + 1));
         next.is_some_and(|(a, b)| {
@@ -398,7 +398,7 @@ impl<'a> Filler<'a> {
     }
 
     fn finish(mut self) -> Filled {
-        // A name that nothing was made of weighs twice.
+        // An unused name counts twice.
         let weight = |at: &usize| {
             1 + usize::from(
                 *at > 0 && self.tokens.get(*at).is_some_and(|token| token.capital && !token.quoted),
@@ -418,7 +418,7 @@ impl<'a> Filler<'a> {
     }
 }
 
-/// "books and home", "eggs, flour": each by itself.
+/// Splits a list: "books and home", "eggs, flour".
 fn listed(words: &str) -> Vec<String> {
     words
         .split([',', ';'])
@@ -428,7 +428,7 @@ fn listed(words: &str) -> Vec<String> {
         .collect()
 }
 
-/// Whether a word only points at what follows.
+/// Whether a word is a determiner.
 pub(super) fn is_determiner(word: &str) -> bool {
     DETERMINERS.contains(&word)
 }

@@ -1,4 +1,4 @@
-//! Values that something introduces: the name of their field, "called", quotes, a colon.
+//! Values that are introduced explicitly: by the name of their field, "called", quotes, a colon.
 
 use super::{Filler, PREPOSITIONS, Piece, listed};
 use crate::understand::catalogue::{Role, ToolField};
@@ -46,7 +46,7 @@ impl Filler<'_> {
         }
     }
 
-    /// Whether a word names a field here. A word for a type of thing that is acted on does not.
+    /// Whether a word names a field here. A word for the type of the target does not.
     pub(super) fn names(&self, field: &ToolField, at: usize) -> bool {
         let Some(token) = self.tokens.get(at).filter(|token| !token.quoted && !self.is_used(at)) else {
             return false;
@@ -64,7 +64,7 @@ impl Filler<'_> {
         if field.role == Role::Title { title } else { own && single && !entity }
     }
 
-    /// Where the value of a named field stands.
+    /// The span of the value of a named field.
     pub(super) fn beside(&self, field: &ToolField, at: usize) -> Option<(usize, usize)> {
         let determined = |place: usize| ["the", "a", "an", "my", "our", "from"].contains(&self.lower(place));
         // "The work tag", "the home project".
@@ -109,7 +109,7 @@ impl Filler<'_> {
         (at + 1..self.tokens.len()).find(|place| self.lower(*place) == "to" && !self.is_used(*place))
     }
 
-    /// "called X", "named X", "as X": the name that something gets.
+    /// "called X", "named X", "as X": the name of a record.
     pub(super) fn called(&mut self) {
         let Some(field) = self.open(Role::Title) else { return };
         let renames = self.tool.class == Class::Update;
@@ -138,8 +138,8 @@ impl Filler<'_> {
         }
     }
 
-    /// A name goes on over "in", "for" and "with" unless a field needs what follows; `run` has
-    /// stopped there already.
+    /// A name continues over "in", "for" and "with" unless a field needs what follows; `run` has
+    /// already stopped there.
     pub(super) fn named_end(&self, from: usize, last: usize) -> usize {
         let fields = self.tool.fields.iter().any(|field| matches!(field.role, Role::Open | Role::Tags));
         if fields { last } else { self.run(from, true).map_or(last, |(_, last)| last) }
@@ -246,7 +246,8 @@ impl Filler<'_> {
         }
     }
 
-    /// "Piranesi, Susanna Clarke, fantasy": what follows a title goes to the field that it suits.
+    /// "Piranesi, Susanna Clarke, fantasy": each item after a title goes to the field that it
+    /// matches.
     pub(super) fn enumerated(&mut self, first: usize) {
         let mut at = first;
         while at < self.tokens.len() {
@@ -288,7 +289,7 @@ impl Filler<'_> {
         }
     }
 
-    /// Whether after a comma there are values for other fields rather than more of the same text.
+    /// Whether values for other fields follow a comma, rather than more of the same text.
     pub(super) fn list_follows(&self, comma: usize) -> bool {
         (comma..self.tokens.len()).any(|at| self.is_used(at))
             || self.tool.fields.iter().any(|field| field.role == Role::Open && !field.required)

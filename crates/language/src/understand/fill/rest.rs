@@ -1,5 +1,5 @@
-//! What is left of a clause: the title of something new, the words to look for, or what is acted
-//! on.
+//! Uses the remaining words of a clause: as the title of a new record, as search words, or as the
+//! target.
 
 use super::{Filler, listed};
 use crate::understand::catalogue::{Role, ToolField};
@@ -7,16 +7,16 @@ use crate::understand::lexicon::{is_person, same_field};
 use crate::understand::verbs::Class;
 use serde_json::{Value, json};
 
-/// Words behind a name that begin what is said of it.
+/// Words after a name that start a statement about it.
 const SAYS: &[&str] = &[
     "wants", "wishes", "needs", "would", "will", "has", "had", "is", "was", "called", "rang", "phoned",
     "wrote", "says", "said", "asked", "asks", "likes", "prefers", "just", "can't", "cannot", "won't",
 ];
-/// Verbs that only lead to what is said behind them.
+/// Light verbs, which only introduce the actual action.
 const LIGHT: &[&str] = &["take", "put", "get", "have", "bring", "let", "give", "make", "set", "mark", "keep"];
 
 impl Filler<'_> {
-    /// The name in what is left, where a person is made: "I met Ben Cole".
+    /// The name in the remaining words, if a person is created: "I met Ben Cole".
     pub(super) fn proper(&self, from: usize, to: usize) -> (usize, usize) {
         let capital = |at: usize| self.tokens.get(at).is_some_and(|token| token.capital);
         if !self.tool.entity.as_deref().is_some_and(is_person) {
@@ -28,7 +28,7 @@ impl Filler<'_> {
         })
     }
 
-    /// With what leads a text in: "about the roof", "she needs a quote".
+    /// Includes the words that introduce a text: "about the roof", "she needs a quote".
     pub(super) fn with_lead(&self, at: usize) -> usize {
         let mut from = self.with_article(at);
         while let Some(before) = from.checked_sub(1).filter(|before| {
@@ -40,9 +40,9 @@ impl Filler<'_> {
         from
     }
 
-    /// What is left: the title of something new, the words to look for, or what is acted on.
+    /// Assigns the remaining words: the title of a new record, search words, or the target.
     pub(super) fn rest(&mut self) {
-        // "As a contact" says what it becomes.
+        // "As a contact" names the new type.
         for at in 0..self.tokens.len() {
             let kind = !self.catalogue.types_of(self.lower(at + 2)).is_empty();
             if self.lower(at) == "as" && ["a", "an", "the"].contains(&self.lower(at + 1)) && kind {
@@ -61,7 +61,7 @@ impl Filler<'_> {
                 None
             };
             let place = name.or_else(|| self.longest(false).map(|(from, to)| self.proper(from, to)));
-            // "I need a new task" does not say which.
+            // "I need a new task" gives no title.
             let place = place.filter(|(from, to)| (*from..=*to).any(|at| self.lower(at) != "new"));
             if let Some((from, to)) = place
                 && let Some(piece) = self.piece(self.with_article(from), to)
@@ -76,12 +76,12 @@ impl Filler<'_> {
             }
             return;
         }
-        // What is left beside a title is the text.
+        // The remaining words beside a title are the text.
         if let Some(field) =
             self.open(Role::Long).filter(|field| !field.required && create && self.has_title())
         {
             self.first_type();
-            // "To the waffle recipe" is where something goes, and no text.
+            // "To the waffle recipe" is a destination, and not a text.
             let goes = |from: usize| {
                 let before = self.with_article(from).checked_sub(1).map_or("", |at| self.lower(at));
                 self.with_article(from) < from && ["to", "into", "onto", "on", "from"].contains(&before)
@@ -157,8 +157,7 @@ impl Filler<'_> {
             if let Some(field) = open.first() {
                 self.required_open(field);
             }
-            // Where it is known what there is, what is written as a name and is not there goes
-            // before other words.
+            // If the existing records are known, an unknown name takes precedence over other words.
             let stranger = if self.ground.world.is_empty() { None } else { self.free_name(false, false) };
             if let Some((from, to)) = stranger.filter(|_| self.out.grounded.is_none()) {
                 self.out.target = self.piece(from, to);
@@ -169,7 +168,7 @@ impl Filler<'_> {
         }
     }
 
-    /// The person that something new is for, where one is needed: "book Anders Holm into 202".
+    /// The person that a new record is for, if one is required: "book Anders Holm into 202".
     fn whom(&mut self) {
         let needed = |field: &&ToolField| {
             field.required && field.person && field.role == Role::Open && !self.has(&field.name)
@@ -194,7 +193,8 @@ impl Filler<'_> {
         })
     }
 
-    /// Where a name ends that something is said of: "Peter Quinn wants to stay", "Ann Bell to 202".
+    /// The end of a name that is followed by a statement: "Peter Quinn wants to stay", "Ann Bell to
+    /// 202".
     fn name_ends(&self, from: usize, to: usize) -> usize {
         let capital = |at: usize| self.tokens.get(at).is_some_and(|token| token.capital && !token.quoted);
         let number = |at: usize| self.lower(at).parse::<u64>().is_ok();
@@ -202,7 +202,7 @@ impl Filler<'_> {
             SAYS.contains(&self.lower(at))
                 || (["to", "in", "into", "on", "from"].contains(&self.lower(at)) && number(at + 1))
         };
-        // "When does Ann Bell leave": in a question a verb stands behind the name.
+        // "When does Ann Bell leave": in a question a verb follows the name.
         let run = (from..=to).take_while(|at| capital(*at)).last();
         let asks =
             ["when", "how", "has", "is", "does", "did", "was", "where", "will"].contains(&self.lower(0));
@@ -214,7 +214,7 @@ impl Filler<'_> {
         (from + 1..=to).find(|at| capital(at - 1) && !capital(*at) && ends(*at)).map_or(to, |at| at - 1)
     }
 
-    /// A day is no name, and neither is a verb that says little: "take the room out of order".
+    /// A date is not a name, and neither is a light verb: "take the room out of order".
     fn no_names(&mut self) {
         for at in 0..self.tokens.len() {
             let Some(token) = self.tokens.get(at).copied().filter(|token| !token.quoted) else { continue };
@@ -226,7 +226,7 @@ impl Filler<'_> {
                 .contains(&token.lower.as_str());
             let ordinal = token.lower.starts_with(|letter: char| letter.is_ascii_digit());
             let light = at == 0 && LIGHT.contains(&token.lower.as_str());
-            // "Ann has arrived": what the tool is said to do is not its name either.
+            // "Ann has arrived": a verb of the tool's description is not part of the name either.
             let bent = !token.capital && token.root != token.lower && self.tool.telling.contains(&token.root);
             if (day && !ordinal) || light || bent || somebody {
                 self.take(at);
@@ -234,7 +234,7 @@ impl Filler<'_> {
         }
     }
 
-    /// Who does it, and for whom, is not what it is done to: "Jon returned Persuasion", "renew Dune
+    /// The subject and the beneficiary are not the target: "Jon returned Persuasion", "renew Dune
     /// for Mira".
     pub(super) fn bystanders(&mut self) {
         let capital = |filler: &Self, at: usize| {
@@ -272,7 +272,7 @@ impl Filler<'_> {
         }
     }
 
-    /// A required value with no name beside it: "tag it birthday", "untag note 8 home", "put
+    /// A required value without its field's name: "tag it birthday", "untag note 8 home", "put
     /// customer on it", "with spring".
     pub(super) fn required_open(&mut self, field: &ToolField) {
         let after = |filler: &Self, word: &str| {
@@ -301,10 +301,10 @@ impl Filler<'_> {
             || self.points(last.saturating_sub(1))
             || self.points(last.saturating_sub(2))
         {
-            // What stands behind a number or a pronoun.
+            // The word after a number or a pronoun.
             (self.telling(last)).then_some((last, last))
         } else {
-            // What stands before "off" or "on" and right behind the verb.
+            // The word before "off" or "on", right after the verb.
             (0..self.tokens.len())
                 .find(|at| self.telling(*at))
                 .filter(|at| self.is_used(at + 1) && *at < last)
@@ -327,7 +327,7 @@ impl Filler<'_> {
         }
     }
 
-    /// "Gift ideas is not family": what is said of it, where a value is needed and none was found.
+    /// "Gift ideas is not family": the predicate, if a value is required and none was found.
     pub(super) fn is_said(&mut self) {
         let needed = self
             .tool
@@ -356,7 +356,7 @@ impl Filler<'_> {
             .contains(&self.lower(at))
     }
 
-    /// The attribute that is asked for is not part of the name: "what's the priority of …".
+    /// The requested attribute is not part of the name: "what's the priority of …".
     pub(super) fn asked(&mut self) {
         let entity = self.tool.entity.as_deref();
         let mut names: Vec<String> = Vec::new();
@@ -382,7 +382,7 @@ impl Filler<'_> {
         }
     }
 
-    /// The first word for the type, near the verb, says what is made.
+    /// The first type word near the verb names what is created.
     pub(super) fn first_type(&mut self) {
         let kind = |filler: &Self, at: usize| {
             filler

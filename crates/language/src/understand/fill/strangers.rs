@@ -1,8 +1,7 @@
-//! Names that nobody knows, codes, and the text that is still needed, where it is known what there
-//! is.
+//! Unknown names, codes, and a text that is still required, if the existing records are known.
 //!
-//! Invariant: what is taken here names nothing that was seen. A field for things of a type that was
-//! seen is checked before anything is done.
+//! Invariant: the words used here name no known record. A field for records of a known type is
+//! checked before anything is executed.
 
 use super::Filler;
 use crate::understand::catalogue::{Role, ToolField};
@@ -11,7 +10,7 @@ use crate::understand::lexicon::{root, same_field};
 use crate::understand::verbs::Class;
 
 impl Filler<'_> {
-    /// Whether values of a field are names, by what is there or by its description.
+    /// Whether values of a field are names, by the known values or by its description.
     pub(super) fn bears_names(&self, field: &ToolField) -> bool {
         let lower = ["name", "who", "person", "firm", "company"];
         if field.person || lower.iter().any(|word| field.cues.contains(&root(word))) {
@@ -21,7 +20,7 @@ impl Filler<'_> {
         looks.is_some_and(|looks| looks.all > 1 && looks.names * 3 > looks.all * 2)
     }
 
-    /// Names that nobody knows yet go to the fields that need a name: "open a ticket for Mia Lang".
+    /// Assigns unknown names to the fields that need a name: "open a ticket for Mia Lang".
     pub(super) fn names_left(&mut self) {
         if self.tool.tool.read_only {
             return;
@@ -33,8 +32,7 @@ impl Filler<'_> {
                     && !filler.has(&field.name)
                     && filler.bears_names(field)
             };
-            // A name that nobody knows is rather that of something of which nothing is known at
-            // all.
+            // An unknown name is more likely of a type without known records.
             let unseen = |field: &&ToolField| {
                 !filler.ground.world.iter().any(|seen| Some(&seen.thing.entity_type) == field.of.as_ref())
             };
@@ -43,7 +41,8 @@ impl Filler<'_> {
         };
         let titled =
             self.open(Role::Title).is_some_and(|field| field.required) && self.tool.class == Class::Create;
-        // What a word leads to comes first; the first name by itself is the title of what is made.
+        // Names after a preposition come first; the first name without one is the title of the new
+        // record.
         for led_only in [true, false] {
             while let Some(field) = needed(self) {
                 let Some((from, to)) = self.free_name(led_only, titled) else { break };
@@ -63,8 +62,7 @@ impl Filler<'_> {
         }
     }
 
-    /// A name that nobody knows, where something that should be there may be given: "add Ella Dorn
-    /// at Umbrella".
+    /// An unknown name for an optional field of an existing record: "add Ella Dorn at Umbrella".
     pub(super) fn strangers(&mut self) {
         if self.tool.tool.read_only || self.ground.world.is_empty() {
             return;
@@ -83,7 +81,7 @@ impl Filler<'_> {
         self.out.refs.push((field.name.clone(), piece));
     }
 
-    /// The next run of words that is written as a name and was not made anything of.
+    /// The next unused run of words that is written as a name.
     pub(super) fn free_name(&self, led_only: bool, titled: bool) -> Option<(usize, usize)> {
         let name = |at: usize| {
             self.tokens
@@ -104,8 +102,7 @@ impl Filler<'_> {
             while (name(to + 1) || number(to + 1)) && !self.follows_comma(to + 1) {
                 to += 1;
             }
-            // A capital at the head is a name only with another behind it, or with something said
-            // of it.
+            // A capital at the start is a name only if another follows, or a statement about it.
             let opens = at == 0
                 && to == 0
                 && !["has", "is", "wants", "would", "will", "needs", "gets", "takes"]
@@ -130,7 +127,7 @@ impl Filler<'_> {
         if titled { runs.get(1).copied() } else { runs.first().copied() }
     }
 
-    /// "To D-06": a code that is written like the values that a field has.
+    /// "To D-06": a code with the same pattern as a field's known values.
     pub(super) fn coded(&mut self) {
         let fields: Vec<ToolField> = self
             .tool
@@ -174,8 +171,8 @@ impl Filler<'_> {
         }
     }
 
-    /// The one text that a tool still needs, once it is known what it acts on: "record a flea
-    /// treatment for Oliver".
+    /// The only text that a tool still requires, once its target is known: "record a flea treatment
+    /// for Oliver".
     pub(super) fn needed_text(&mut self) {
         let points = (0..self.tokens.len()).any(|at| self.points(at));
         if self.tool.tool.read_only
@@ -193,7 +190,7 @@ impl Filler<'_> {
         if field.person {
             return;
         }
-        // Words that only say how it is are no text, and one word is no message.
+        // Adverbs are not a text, and one word is not a message.
         for at in 0..self.tokens.len() {
             let how = [
                 "here", "there", "now", "back", "again", "already", "just", "yet", "away", "ready", "today",
@@ -204,8 +201,7 @@ impl Filler<'_> {
             }
         }
         let message = field.role == Role::Long;
-        // The word for the field is part of the text where something stands before it: "a flea
-        // treatment".
+        // The field's name is part of the text if something precedes it: "a flea treatment".
         let Some((from, mut to)) = self.longest(false) else { return };
         while self.tokens.get(to + 1).is_some_and(|next| {
             !self.is_used(to + 1) && field.words.iter().any(|word| same_field(word, &next.lower))

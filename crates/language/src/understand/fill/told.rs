@@ -1,13 +1,13 @@
-//! What is told of a thing: "report a broken mirror on the van", "the scooter has a flat tyre",
+//! Statements about a record: "report a broken mirror on the van", "the scooter has a flat tyre",
 //! "ticket 4: it crashes again".
 //!
-//! Invariant: only a required text of a tool that acts on something is filled here, and words for
-//! the thing are left for it.
+//! Invariant: only a required text of a tool that acts on a record is filled here, and words that
+//! name the record are left for it.
 
 use super::Filler;
 use crate::understand::catalogue::{Role, ToolField};
 
-/// Names of fields for what is told.
+/// Names of fields for a statement.
 const TOLD: &[&str] = &[
     "what",
     "reason",
@@ -25,7 +25,7 @@ const TOLD: &[&str] = &[
 ];
 
 impl Filler<'_> {
-    /// The required text of a tool that acts on something, where nothing has given it yet.
+    /// The required text of a tool that acts on a record, if it has no value yet.
     fn told_field(&self) -> Option<ToolField> {
         self.tool.target()?;
         let free = |field: &&ToolField| {
@@ -43,9 +43,9 @@ impl Filler<'_> {
         }
     }
 
-    /// Splits what is left into the thing and what is told of it.
+    /// Splits the remaining words into the record and the statement.
     pub(super) fn told_of(&mut self) {
-        // The nouns of the tool's own name say what is done.
+        // The nouns of the tool's own name describe the action.
         for at in 0..self.tokens.len() {
             let own = self.tokens.get(at).is_some_and(|token| {
                 !token.quoted && !token.capital && self.tool.nouns.contains(&token.root)
@@ -97,7 +97,7 @@ impl Filler<'_> {
         }
     }
 
-    /// The words from a place to the next comma, or to what was made something of already.
+    /// The words up to the next comma, or to a word that was already used.
     fn until_comma(&self, from: usize, count: usize) -> Option<(usize, usize)> {
         let first = (from..count).find(|at| self.telling(*at))?;
         let last = (first..count)

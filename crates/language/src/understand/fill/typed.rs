@@ -1,4 +1,4 @@
-//! Values that are known by their form: ids, addresses, days, numbers, one of a list, yes or no.
+//! Values that are identified by their format: ids, addresses, dates, numbers, choices, booleans.
 
 use super::Filler;
 use crate::understand::catalogue::{Role, ToolField};
@@ -7,7 +7,7 @@ use crate::understand::values::{DateSpan, address, clocks, counted, numbers};
 use crate::understand::verbs::unit;
 use serde_json::json;
 
-/// What the beginning and the end of a span of days are called.
+/// Field names for the start and the end of a date range.
 const BEGINS: &[&str] = &["arrival", "arrive", "start", "begin", "pickup", "from", "opening"];
 const ENDS: &[&str] =
     &["departure", "depart", "leave", "leaving", "end", "return", "finish", "until", "to", "closing"];
@@ -54,7 +54,7 @@ impl Filler<'_> {
         }
     }
 
-    /// Marks the words of a field, and small words, that stand right before a place.
+    /// Marks the field's words, and stop words, right before a position as used.
     pub(super) fn near(&mut self, start: usize, words: &[String]) {
         let before: Vec<usize> = (0..self.tokens.len())
             .filter(|at| self.tokens.get(*at).is_some_and(|token| token.end <= start))
@@ -75,7 +75,7 @@ impl Filler<'_> {
         }
     }
 
-    /// "At 9:30", "3 pm", "noon". A time is no number of anything, whether or not a field takes it.
+    /// "At 9:30", "3 pm", "noon". A time is not an id, whether or not a field takes it.
     pub(super) fn times(&mut self) {
         for (start, end, time) in clocks(&self.text.plain, self.start, self.end) {
             if self.quotes.iter().any(|quote| quote.start <= start && end <= quote.end) {
@@ -92,18 +92,18 @@ impl Filler<'_> {
         }
     }
 
-    /// "task 6", "number 11", "#5", or a bare number where something is acted on.
+    /// "task 6", "number 11", "#5", or a plain number if the tool acts on a record.
     pub(super) fn id(&mut self) {
         let Some(field) = self.tool.field(Role::Id) else { return };
         let whole = field.whole;
         for at in 0..self.tokens.len() {
-            // What is an address or a time already is no number of anything.
+            // An address or a time is not an id.
             let Some(token) = self.tokens.get(at).filter(|token| !token.quoted && !self.is_used(at)) else {
                 continue;
             };
             let hash = self.text.raw.get(..token.start).is_some_and(|before| before.ends_with('#'));
             let before = at.checked_sub(1).map(|at| self.lower(at).to_owned()).unwrap_or_default();
-            // "Bookings for room 201": the number of a room is no number of a booking.
+            // "Bookings for room 201": a room number is not a booking id.
             let kinds = self.catalogue.types_of(&before);
             let own = |name: &str| self.tool.entity.as_deref() == Some(name);
             let named = ["number", "no", "nr", "id"].contains(&before.as_str())
@@ -119,8 +119,8 @@ impl Filler<'_> {
                         .contains(&word)
                 })
             });
-            // "9400 km" is an amount; where it is known what there is, a number is that of
-            // something only when there is such a thing.
+            // "9400 km" is an amount. If the existing records are known, a number is an id only if
+            // such a record exists.
             let entity = self.tool.entity.as_deref().unwrap_or_default();
             let seen = self.ground.world.iter().any(|seen| seen.thing.entity_type == entity);
             let alone = alone && unit(self.lower(at + 1)).is_none() && (!seen || at + 1 == self.tokens.len());
@@ -159,8 +159,8 @@ impl Filler<'_> {
         let after = fields.iter().find(|field| bound(field, &["after", "since", "from", "start", "min"]));
         let whens: Vec<DateSpan> =
             days.iter().filter(|when| when.start >= self.start && when.end <= self.end).cloned().collect();
-        // "From friday to monday" fills an arrival and a departure: two fields that a stay, a loan
-        // or a rental has.
+        // "From friday to monday" fills an arrival and a departure, the two fields of a stay, a
+        // loan or a rental.
         let pair = fields
             .iter()
             .find(|field| bound(field, BEGINS))
@@ -203,7 +203,7 @@ impl Filler<'_> {
         }
     }
 
-    /// A yes-or-no field whose name is said.
+    /// A boolean field whose name is mentioned.
     pub(super) fn flags(&mut self) {
         for field in self.tool.fields.iter().filter(|field| field.role == Role::Flag) {
             let said = |filler: &Self, word: &String| {
@@ -261,7 +261,7 @@ impl Filler<'_> {
         for (start, end, number) in found {
             let lead = self.text.plain.get(self.start..start).unwrap_or_default().trim_end();
             let ends = |words: &[&str]| words.iter().any(|word| lead.ends_with(word));
-            // "All three" are not three of anything.
+            // "All three" is not a count.
             if ends(&[" all", "both"]) || lead == "all" {
                 continue;
             }
@@ -308,7 +308,7 @@ impl Filler<'_> {
                 .iter()
                 .filter(|field| field.role == Role::Number && !self.has(&field.name))
                 .find(bounded);
-            // A bare small number is rarely an amount.
+            // A plain small number is rarely an amount.
             if let Some(field) = field.filter(|field| {
                 counted(self.text.slice(start, end)).is_none()
                     || field.required
@@ -327,14 +327,14 @@ impl Filler<'_> {
         }
     }
 
-    /// "Five people", where the field is how many people come.
+    /// "Five people", if the field is a number of people.
     fn counts_these(&self, end: usize, field: &ToolField) -> bool {
         self.tokens.iter().find(|token| token.start >= end).is_some_and(|next| {
             field.cues.contains(&next.root) || field.words.iter().any(|word| root(word) == next.root)
         })
     }
 
-    /// "The odometer says 61480": what the description of the field calls it.
+    /// "The odometer says 61480": the noun from the field's description.
     fn shown_before(&mut self, start: usize, field: &ToolField) {
         let before = (0..self.tokens.len()).rev();
         let before: Vec<usize> = before
@@ -360,7 +360,7 @@ impl Filler<'_> {
         }
     }
 
-    /// A unit belongs to its number, and speaks for a field whose description names it.
+    /// A unit belongs to its number, and is evidence for a field whose description names it.
     pub(super) fn after_number(&mut self, end: usize, field: &ToolField) {
         let next =
             (0..self.tokens.len()).find(|at| self.tokens.get(*at).is_some_and(|token| token.start >= end));

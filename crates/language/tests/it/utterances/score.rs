@@ -1,7 +1,7 @@
-//! Says every row to the reader, does what a runtime would do with what was understood, and counts
-//! what came out right.
+//! Passes every row to the reader, executes the result as a runtime would, and counts the right
+//! outcomes.
 //!
-//! The applications are the real ones, over pipes; only tools that read are called.
+//! The applications are the real ones, over pipes; only read-only tools are called.
 
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -21,7 +21,7 @@ use steward_language::understand::{
 
 pub type Failure = Box<dyn std::error::Error>;
 
-/// One application, running.
+/// A running application.
 pub struct App {
     child: Child,
     input: ChildStdin,
@@ -46,7 +46,7 @@ impl App {
         let mut child = Command::new("python3")
             .args([format!("{name}.py"), "--today".into(), "2026-03-02".into()])
             .current_dir(folder)
-            // What all applications stand on.
+            // The common module of all applications.
             .env("PYTHONPATH", examples())
             .env("PYTHONDONTWRITEBYTECODE", "1")
             .stdin(Stdio::piped())
@@ -73,7 +73,7 @@ impl App {
         answer.get("result").cloned().ok_or_else(|| line.into())
     }
 
-    /// What a read-only tool gives; nothing when it refuses.
+    /// The result of a read-only tool; none if it fails.
     fn call(&mut self, tool: &str, arguments: &Map<String, Value>) -> Result<Option<Value>, Failure> {
         let key = format!("{tool} {}", Value::Object(arguments.clone()));
         if let Some(known) = self.cache.get(&key) {
@@ -104,7 +104,7 @@ impl App {
 }
 
 #[allow(dead_code, reason = "the measuring program joins them, the test does not")]
-/// A file of rows with its application and a reader over it alone.
+/// A file of rows with its application and a reader over only that one.
 pub struct Bench {
     file: Value,
     topic: Topic,
@@ -116,7 +116,7 @@ pub struct Bench {
 }
 
 impl Bench {
-    /// `todo`, or `second/todo` for the rows of another writer.
+    /// `todo`, or `second/todo` for the rows of another author.
     pub fn open(name: &str, encoder: &Arc<Encoder>) -> Result<Self, Failure> {
         let rows =
             Path::new(concat!(env!("STEWARD_CHECKOUT"), "crates/language")).join("tests/it/utterances");
@@ -130,7 +130,7 @@ impl Bench {
         Self::open_in(&examples(), &rows, name, encoder)
     }
 
-    /// The same for an application that lies elsewhere with its rows.
+    /// The same for an application in another folder.
     pub fn open_in(apps: &Path, rows: &Path, name: &str, encoder: &Arc<Encoder>) -> Result<Self, Failure> {
         let path = rows.join(format!("{name}.yaml"));
         let file: Value = serde_saphyr::from_str(&std::fs::read_to_string(path)?)?;
@@ -141,7 +141,7 @@ impl Bench {
             .ok_or("no domains")?
             .iter()
             .find(|domain| domain["name"] == name)
-            // One that is not among the examples that are set up says itself what it is.
+            // An application that is not among the configured examples describes itself.
             .or_else(|| file.get("about"))
             .ok_or("no such domain")?
             .clone();
@@ -185,8 +185,7 @@ impl Bench {
         self.read(row, |said, given| self.reader.signals(said, given))
     }
 
-    /// The tools that stand for another kind of wish than the reader takes them for: each with what
-    /// it stands for, and what for.
+    /// Tools that are classified with the wrong intent: each with the expected and the actual one.
     #[allow(dead_code, reason = "the measuring program tells them")]
     pub fn taken_for_another(&self) -> Vec<String> {
         let mut found = Vec::new();
@@ -203,7 +202,7 @@ impl Bench {
         found
     }
 
-    /// What speaks for a row belonging here.
+    /// The scope signals of a row.
     #[allow(dead_code, reason = "for learning weights")]
     pub fn scope(&self, row: &Value) -> Vec<f32> {
         self.read(row, |said, given| self.reader.scope(said, given))
@@ -223,7 +222,7 @@ impl Bench {
     }
 }
 
-/// What there is, by the tools that show all of it.
+/// The known records, from the tools that list all of them.
 fn world(app: &mut App, reader: &Reader, domain: &DomainName) -> Result<Vec<SeenRecord>, Failure> {
     let mut shown = Vec::new();
     for lookup in reader.survey(domain) {
@@ -235,7 +234,7 @@ fn world(app: &mut App, reader: &Reader, domain: &DomainName) -> Result<Vec<Seen
     Ok(reader.gather(&shown))
 }
 
-/// In the order in which they were shown, the last shown with the greatest number.
+/// In the order in which they were shown; the last shown has the greatest number.
 fn recents(things: &Value) -> Vec<Recent> {
     let number = |thing: &Value, key: &str| thing[key].as_u64().unwrap_or_default();
     let mut all: Vec<(u64, Recent)> = things
@@ -259,7 +258,7 @@ fn recents(things: &Value) -> Vec<Recent> {
     all.into_iter().map(|(_, recent)| recent).collect()
 }
 
-/// The lists that a context was shown in: what has a place, or was spoken of together.
+/// The lists of a context: records with a position, or mentioned together.
 fn shown_lists(recent: &[Recent]) -> Vec<ShownList> {
     let mut lists: BTreeMap<(u64, &str), Vec<&Recent>> = BTreeMap::new();
     for one in recent {
@@ -287,7 +286,7 @@ pub struct Call {
     pub of: Option<String>,
 }
 
-/// What an utterance comes to.
+/// The outcome of an utterance.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Outcome {
     pub kind: Option<Kind>,
@@ -306,7 +305,7 @@ fn look(bench: &mut Bench, step: &Step) -> Result<Looked, Failure> {
     let mut last = bench.reader.settle(step, &[]);
     for lookup in bench.reader.lookups(step) {
         let short = lookup.tool.rsplit('.').next().unwrap_or_default().to_owned();
-        // Another application has nothing of this.
+        // Other applications have no such records.
         let own = lookup.tool.split('.').next() == bench.file["domain"].as_str();
         let given = if own { bench.app.call(&short, &lookup.arguments)? } else { None };
         let seen = given
@@ -324,12 +323,13 @@ fn look(bench: &mut Bench, step: &Step) -> Result<Looked, Failure> {
     })
 }
 
-/// Does what a runtime would: looks up what is named, stops at a question or at what is not there.
+/// Executes an understanding as a runtime would: looks up names, stops at a question or a missing
+/// record.
 pub fn carry_out(bench: &mut Bench, understood: &Understood) -> Result<Outcome, Failure> {
     let mut out =
         Outcome { kind: Some(understood.kind), question: understood.question.clone(), ..Outcome::default() };
     if out.question.is_some() {
-        // What is not there is said before anything is asked about it.
+        // A missing record is reported before any question about it.
         for step in &understood.steps {
             if matches!(step.target, Some(Target::Named { .. } | Target::Id { .. }))
                 && let Looked::Missing(words) = look(bench, step)?
@@ -380,7 +380,7 @@ pub fn carry_out(bench: &mut Bench, understood: &Understood) -> Result<Outcome, 
             .intent
             .map(|intent| json!(intent).as_str().unwrap_or_default().to_owned())
             .unwrap_or_default();
-        // One call for each thing.
+        // One call for each record.
         let each: Vec<Vec<String>> =
             if ids.len() > 1 { ids.iter().map(|id| vec![id.clone()]).collect() } else { vec![ids] };
         out.calls.extend(each.into_iter().map(|ids| Call {
@@ -394,7 +394,7 @@ pub fn carry_out(bench: &mut Bench, understood: &Understood) -> Result<Outcome, 
     Ok(out)
 }
 
-/// Without regard to case, to quotes and full stops around, to a leading article, and to a plural.
+/// Normalises case, surrounding quotes and full stops, a leading article, and the plural.
 fn plain(value: &Value) -> String {
     match value {
         Value::String(text) => {
@@ -435,7 +435,7 @@ fn sorted(mut ids: Vec<String>) -> Vec<String> {
     ids
 }
 
-/// Whether a row came out right, and whether its arguments did, too.
+/// Whether a row was right, and whether its arguments were too.
 pub fn judge(bench: &Bench, group: &str, row: &Value, out: &Outcome) -> (bool, bool) {
     match group {
         "intent" => {
@@ -525,10 +525,10 @@ fn bench_reads(bench: &Bench, tool: &str) -> bool {
 
 pub const GROUPS: &[&str] = &["intent", "references", "ambiguous", "missing", "steps", "other"];
 
-/// Right, right with all arguments, of how many.
+/// Right, right with all arguments, total.
 pub type Count = (usize, usize, usize);
 
-/// What came out for a file of rows.
+/// The results of a file of rows.
 #[derive(Default)]
 pub struct Report {
     pub counts: BTreeMap<&'static str, Count>,
@@ -538,15 +538,16 @@ pub struct Report {
 }
 
 impl Report {
-    /// The share that came out right, or right with all arguments.
+    /// The share of right rows, or of rows with all arguments right.
     fn share(&self, group: &str, full: bool) -> f64 {
         let (right, whole, all) = self.counts.get(group).copied().unwrap_or_default();
         (if full { whole } else { right }) as f64 / all.max(1) as f64
     }
 
-    /// The goals of an application that were missed, in words.
+    /// The missed targets of an application, as text.
     pub fn missed(&self, name: &str) -> Vec<String> {
-        // What was written after the reader was done is held to about what it reaches.
+        // Rows that were written after the reader was finished have targets near the current
+        // results.
         let [intent, references, ambiguous, missing, steps] = match name {
             "todo" | "crm" | "notes" | "library" | "fleet" => [0.90, 0.85, 0.95, 1.0, 0.80],
             "hotel" => [0.80, 0.85, 0.80, 0.90, 0.70],
@@ -571,7 +572,7 @@ impl Report {
     }
 }
 
-/// Says all rows of an application, each twice.
+/// Runs all rows of an application, each twice.
 pub fn run(bench: &mut Bench) -> Result<Report, Failure> {
     let mut report = Report::default();
     for group in GROUPS {
@@ -583,7 +584,7 @@ pub fn run(bench: &mut Bench) -> Result<Report, Failure> {
             if serde_json::to_vec(&understood)? != serde_json::to_vec(&again)? {
                 report.unequal.push(row["id"].to_string());
             }
-            // A step that waits for itself, or for one behind it, never comes.
+            // A step that waits for itself, or for a later one, never runs.
             let stuck = |(at, step): (usize, &Step)| step.after.iter().any(|before| *before >= at);
             if understood.steps.iter().enumerate().any(stuck) {
                 return Err(format!("{}: a step waits for itself", row["id"]).into());

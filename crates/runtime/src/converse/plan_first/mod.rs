@@ -174,6 +174,7 @@ impl ChatService {
     ) -> Result<Ran> {
         let agent = self.plain_agent(asked.model, PLANNER, &asked.model.name, asked.system.clone())?;
         let definition = Definition {
+            workflows: BTreeMap::new(),
             root: Root::Agent(agent),
             agents: BTreeMap::new(),
             tools: BTreeMap::new(),
@@ -183,7 +184,8 @@ impl ChatService {
             Program::from_definition(definition).map_err(|problems| Error::Program(problems.to_string()))?;
         let user = asked.opened.turn.caller.user.clone();
         let (runner, text) = (asked.model.runner.clone(), text.to_owned());
-        let context = RunContext { conversation: Some(asked.opened.memory.id), data: Vec::new() };
+        let context =
+            RunContext { conversation: Some(asked.opened.memory.id), data: Vec::new(), client: None };
         self.watched(asked.model, asked.opened, None, None, watch, stop, |run_watch| async move {
             runner.run_in_conversation(&user, program, text, Vec::new(), context, run_watch).await
         })
@@ -242,6 +244,7 @@ impl ChatService {
             typed.map(|message| message.text.as_str()).chain([opened.turn.said.as_str()]).collect();
         let plan = StaticPlan { words: typed.join("\n"), steps, answer, extractor, writer };
         let definition = Definition {
+            workflows: BTreeMap::new(),
             agents: BTreeMap::from([(plan.extractor.clone(), extracts), (plan.writer.clone(), writes)]),
             root: Root::StaticPlan(plan),
             tools: specs,

@@ -1,6 +1,7 @@
-//! `/v1/embeddings`: texts as numbers, by the built-in encoder.
+//! `/v1/embeddings`: texts as numbers, by the built-in encoder. A text may come as tokens of
+//! `cl100k_base`, as some clients send it.
 
-use super::{EMBEDDINGS, Wrong};
+use super::{EMBEDDINGS, tokens};
 use crate::http::Shared;
 use crate::http::extract::{Authenticated, Input};
 use crate::http::problem::Problem;
@@ -23,49 +24,53 @@ const LONGEST: usize = 32_000;
 pub(super) struct Embedding {
     #[serde(default)]
     model: Option<String>,
-    /// A text, or several.
+    /// A text, or several; or the tokens of one, or of several.
     input: Value,
     /// `float` or `base64`.
     #[serde(default)]
     encoding_format: Option<String>,
+    /// The width, if it is the encoder's own.
+    #[serde(default)]
+    dimensions: Option<u32>,
 }
+
+/// The width of a vector.
+const WIDTH: u32 = 384;
 
 pub(super) async fn embed(
     State(site): State<Shared>,
     Authenticated(_): Authenticated,
     Input(wanted): Input<Embedding>,
-) -> Result<Json<Value>, Wrong> {
+) -> Result<Json<Value>, Problem> {
     if wanted.model.as_deref().is_some_and(|model| model != EMBEDDINGS) {
         let detail = format!("there is no such model for embeddings: it is called {EMBEDDINGS}");
-        return Err(Problem::new(StatusCode::NOT_FOUND, "RUN006", detail).into());
+        return Err(Problem::new(StatusCode::NOT_FOUND, "RUN006", detail));
     }
-    let texts: Vec<String> = match &wanted.input {
-        Value::String(one) => vec![one.clone()],
-        Value::Array(many) => {
-            let texts: Option<Vec<String>> = many.iter().map(|one| one.as_str().map(str::to_owned)).collect();
-            texts.ok_or_else(|| Problem::input("input: send texts; tokens are not taken"))?
-        }
-        _ => return Err(Problem::input("input: a text, or a list of texts").into()),
-    };
+    if wanted.dimensions.is_some_and(|width| width != WIDTH) {
+        let detail = format!("dimensions: the encoder gives {WIDTH} numbers and cannot give fewer or more");
+        return Err(Problem::new(StatusCode::BAD_REQUEST, "WEB010", detail));
+    }
+    let texts = texts(&wanted.input)?;
     if let Some(long) = texts.iter().find(|text| text.len() > LONGEST) {
         return Err(steward_runtime::Error::TooLong { bytes: long.len(), most: LONGEST }.into());
     }
-    if texts.is_empty() || texts.len() > TEXTS || texts.iter().any(String::is_empty) {
-        return Err(Problem::input(format!("input: 1 to {TEXTS} texts, none of them empty")).into());
+    if texts.is_empty() || texts.len() > TEXTS || texts.iter().any(|text| text.trim().is_empty()) {
+        return Err(Problem::input(format!("input: 1 to {TEXTS} texts, none of them empty")));
     }
     let as_text = match wanted.encoding_format.as_deref() {
         None | Some("float") => false,
         Some("base64") => true,
         Some(other) => {
-            return Err(Problem::input(format!("encoding_format: float or base64, found {other:?}")).into());
+            return Err(Problem::input(format!("encoding_format: float or base64, found {other:?}")));
         }
     };
-    let size: usize = texts.iter().map(String::len).sum();
     let encoder = site.app().encoder.clone();
     let made = tokio::task::spawn_blocking(move || {
-        texts.iter().map(|text| encoder.embed(text)).collect::<Option<Vec<_>>>()
+        let size: u64 = texts.iter().map(|text| tokens::count(text)).sum();
+        let vectors = texts.iter().map(|text| encoder.embed(text)).collect::<Option<Vec<_>>>()?;
+        Some((vectors, size))
     });
-    let vectors = made.await.ok().flatten().ok_or_else(|| {
+    let (vectors, tokens) = made.await.ok().flatten().ok_or_else(|| {
         Problem::new(StatusCode::SERVICE_UNAVAILABLE, "WEB013", "the encoder cannot be used here")
     })?;
     let data: Vec<Value> = vectors
@@ -83,8 +88,28 @@ pub(super) async fn embed(
             json!({ "object": "embedding", "index": index, "embedding": embedding })
         })
         .collect();
-    let tokens = size / 4 + 1;
     Ok(Json(
         json!({ "object": "list", "data": data, "model": EMBEDDINGS, "usage": { "prompt_tokens": tokens, "total_tokens": tokens } }),
     ))
+}
+
+/// Texts, or tokens as texts.
+fn texts(input: &Value) -> Result<Vec<String>, Problem> {
+    let wrong = || Problem::input("input: a text, a list of texts, or tokens of cl100k_base");
+    let number = |one: &Value| one.as_u64().and_then(|number| u32::try_from(number).ok());
+    let decoded = |list: &Value| -> Result<String, Problem> {
+        let list = list.as_array().ok_or_else(wrong)?;
+        let numbers: Vec<u32> = list.iter().map(number).collect::<Option<_>>().ok_or_else(wrong)?;
+        let unknown = || Problem::input("input: a number in it is no token of cl100k_base. Send texts");
+        tokens::text_of(&numbers).ok_or_else(unknown)
+    };
+    match input {
+        Value::String(one) => Ok(vec![one.clone()]),
+        Value::Array(many) if many.iter().all(Value::is_string) => {
+            Ok(many.iter().filter_map(Value::as_str).map(str::to_owned).collect())
+        }
+        Value::Array(many) if many.iter().all(Value::is_number) => decoded(input).map(|text| vec![text]),
+        Value::Array(many) => many.iter().map(decoded).collect(),
+        _ => Err(wrong()),
+    }
 }

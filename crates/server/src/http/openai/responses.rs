@@ -1,35 +1,91 @@
-//! `/v1/responses`: the same answers in the form of responses. The id of a response holds the
-//! conversation that it belongs to, where that is known when it begins.
+//! `/v1/responses`: the same answers in the form of responses, with events as they happen.
+//!
+//! A response is stored as the task that gave it, and its id is that of the task: another request
+//! of the same user goes on from it, on any replica and after a restart.
 
-use super::tools::ClientTool;
-use super::{ChatMessage, CompletionOutcome, DelayedFrames, Wrong, history, text, usage};
+use super::flow::{Flow, Outcome, Told};
+use super::request::Responding;
+use crate::http::artifacts::reply_of;
 use crate::http::extract::{Authenticated, Input};
 use crate::http::problem::Problem;
-use crate::http::stream::{self, Frame};
-use crate::http::turns::pieces;
-use crate::http::{AppState, Shared};
+use crate::http::stream::{self, Frame, Next, Source};
+use crate::http::{AppState, Shared, scope};
 use crate::identity::Identity;
 use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use schemars::JsonSchema;
-use serde::Deserialize;
 use serde_json::{Value, json};
-use steward_domain::ConversationId;
+use steward_domain::{ConversationId, TaskId};
+use steward_engine::EarlierMessage;
+use steward_runtime::run::conversation_after;
 use uuid::Uuid;
 
-/// A request for a response.
-#[derive(Deserialize, JsonSchema)]
-pub(super) struct Responding {
-    model: String,
-    /// Words, or messages.
-    input: Value,
-    #[serde(default)]
-    previous_response_id: Option<String>,
-    #[serde(default)]
-    stream: Option<bool>,
-    #[serde(default)]
-    tools: Option<Vec<ClientTool>>,
+/// What is known of an earlier response.
+#[derive(Default)]
+struct Previous {
+    conversation: Option<ConversationId>,
+    messages: Vec<EarlierMessage>,
+}
+
+/// The response of this id, if it is this user's.
+async fn previous(site: &Shared, identity: &Identity, id: &str) -> Result<Previous, Problem> {
+    if let Some(messages) = site.histories.answered(&identity.user, id) {
+        return Ok(Previous { conversation: None, messages });
+    }
+    let missing = || Problem::missing("response", id);
+    let uuid = id.strip_prefix("resp_").and_then(|rest| Uuid::try_parse(rest).ok()).ok_or_else(missing)?;
+    let task = TaskId(uuid);
+    let store = site.store();
+    if store.task(&scope(identity), task).await?.is_none() {
+        return Err(missing());
+    }
+    let Ok(reply) = reply_of(site, &crate::http::scope(identity), task).await else {
+        // A run of an agent has no reply of a conversation: its events are its history.
+        let messages = conversation_after(&**store, &scope(identity), task).await.map_err(|_| missing())?;
+        return Ok(Previous { conversation: None, messages });
+    };
+    let read = |path: &str| reply.pointer(path).cloned();
+    let conversation = read("/conversation_id").and_then(|id| serde_json::from_value(id).ok());
+    let called = read("/client_calls").is_some();
+    let run: Option<TaskId> = read("/model/run").and_then(|id| serde_json::from_value(id).ok());
+    let messages = match run.filter(|_| called) {
+        // Calls of the client's tools stand in the run alone.
+        Some(run) => conversation_after(&**store, &scope(identity), run).await.map_err(|_| missing())?,
+        None => Vec::new(),
+    };
+    Ok(Previous { conversation, messages })
+}
+
+pub(super) async fn respond(
+    State(site): State<Shared>,
+    Authenticated(identity): Authenticated,
+    Input(sent): Input<Responding>,
+) -> Result<Response, Problem> {
+    let before = match sent.previous_response_id.as_deref() {
+        None => Previous::default(),
+        Some(id) => previous(&site, &identity, id).await?,
+    };
+    let (streams, previous) = (sent.stream == Some(true), sent.previous_response_id.clone());
+    let (model, created) = (sent.model.clone(), site.now().micros() / 1_000_000);
+    let wanted = sent.read(before.messages)?;
+    let echo = wanted.echo.clone();
+    let flow = Flow::begin(&site, &identity, wanted, before.conversation).await?;
+    // The id is that of the task; what is known at once has none to go on from.
+    let turn = match flow.task().await {
+        Some(task) => task.0,
+        None => site.new_id()?,
+    };
+    let turn = turn.simple().to_string();
+    if let Some(messages) = flow.known_messages() {
+        site.histories.keep_answer(&identity.user, &format!("resp_{turn}"), messages);
+    }
+    let form = Form { id: format!("resp_{turn}"), turn, model, created, previous, echo };
+    if !streams {
+        let (outcome, _) = flow.finish().await?;
+        return Ok(Json(form.whole(&outcome)).into_response());
+    }
+    let events = Events { form, flow, number: 0, began: false, over: false, text: None };
+    Ok(stream::respond(&site, events))
 }
 
 /// The form that one response has, from its first event to its last.
@@ -39,173 +95,186 @@ struct Form {
     model: String,
     created: i64,
     previous: Option<String>,
-    /// The letters of everything that was sent.
-    sent: usize,
-}
-
-/// The conversation that an id of ours stands for. A stream begins before its conversation has an
-/// id; then we remember which it was.
-fn conversation_of(
-    site: &AppState,
-    identity: &Identity,
-    id: &str,
-) -> Result<Option<ConversationId>, Problem> {
-    let missing = || Problem::missing("response", id);
-    let (talk, turn) = id.strip_prefix("resp_").and_then(|rest| rest.split_once('_')).ok_or_else(missing)?;
-    let talk = Uuid::try_parse(talk).map_err(|_| missing())?;
-    match talk.is_nil() {
-        true => Ok(site.histories.get(&history(identity, [("response", turn.to_owned())].into_iter()))),
-        false => Ok(Some(ConversationId(talk))),
-    }
-}
-
-/// Words or a list of messages, as messages.
-fn messages(input: &Value) -> Result<Vec<ChatMessage>, Problem> {
-    let read = |item: &Value| match item.get("type").and_then(Value::as_str) {
-        Some("function_call_output") => {
-            Ok(ChatMessage { role: "tool".into(), content: item.get("output").cloned().unwrap_or_default() })
-        }
-        Some("function_call") => Ok(ChatMessage { role: "assistant".into(), content: Value::Null }),
-        _ => serde_json::from_value(item.clone()),
-    };
-    match input {
-        Value::String(said) => Ok(vec![ChatMessage { role: "user".into(), content: said.as_str().into() }]),
-        Value::Array(items) if items.len() <= 1000 => {
-            let read = items.iter().map(read).collect::<Result<_, _>>();
-            read.map_err(|error| Problem::input(format!("input: {error}")))
-        }
-        _ => Err(Problem::input("input: words, or a list of at most 1000 messages")),
-    }
-}
-
-pub(super) async fn respond(
-    State(site): State<Shared>,
-    Authenticated(identity): Authenticated,
-    Input(wanted): Input<Responding>,
-) -> Result<Response, Wrong> {
-    let messages = messages(&wanted.input)?;
-    site.fits(&identity, &wanted.model, &messages, wanted.tools.as_ref().map_or(0, Vec::len))?;
-    let previous = wanted.previous_response_id;
-    let conversation = match previous.as_deref() {
-        None => None,
-        Some(id) => conversation_of(&site, &identity, id)?,
-    };
-    let turn = site.new_id()?.simple().to_string();
-    let mut form = Form {
-        id: response_id(conversation, &turn),
-        turn,
-        model: wanted.model.clone(),
-        created: site.now().micros() / 1_000_000,
-        previous,
-        sent: messages.iter().map(|message| text(&message.content).len()).sum(),
-    };
-    let (one, tools) = (site.clone(), wanted.tools.unwrap_or_default());
-    let turn = form.turn.clone();
-    let came = async move {
-        let came = one.complete(&identity, &wanted.model, &messages, &tools, conversation).await?;
-        let talk = came.conversation();
-        if let Some(id) = talk.filter(|_| conversation.is_none()) {
-            one.histories.keep(history(&identity, [("response", turn)].into_iter()), id);
-        }
-        Ok::<_, Problem>(came)
-    };
-    if wanted.stream != Some(true) {
-        let came = came.await?;
-        form.id = response_id(conversation.or(came.conversation()), &form.turn);
-        return Ok(Json(form.whole(&came)).into_response());
-    }
-    let first = vec![form.event(
-        0,
-        "response.created",
-        json!({ "response": form.response("in_progress", &json!([]), "") }),
-    )];
-    let rest = async move {
-        match came.await {
-            Ok(came) => form.rest(&came),
-            Err(problem) => {
-                let mut failed = form.response("failed", &json!([]), "");
-                if let Some(failed) = failed.as_object_mut() {
-                    failed.insert("error".into(), json!({ "code": problem.code, "message": problem.detail }));
-                }
-                vec![form.event(1, "response.failed", json!({ "response": failed }))]
-            }
-        }
-    };
-    Ok(stream::respond(&site, DelayedFrames { first: Some(first), rest: Some(Box::pin(rest)) }))
-}
-
-fn response_id(conversation: Option<ConversationId>, turn: &str) -> String {
-    format!("resp_{}_{turn}", conversation.map_or(Uuid::nil(), |id| id.0).simple())
+    echo: Value,
 }
 
 impl Form {
-    fn response(&self, status: &str, output: &Value, text: &str) -> Value {
-        let counted = usage(self.sent, text);
-        let used = |name: &str| counted.get(name).cloned().unwrap_or_default();
-        json!({
-            "id": self.id, "object": "response", "created_at": self.created, "status": status, "model": self.model, "output": output,
-            "error": null, "incomplete_details": null, "instructions": null, "metadata": {}, "parallel_tool_calls": false,
-            "temperature": null, "top_p": null, "tool_choice": "auto", "tools": [], "previous_response_id": self.previous,
-            "usage": { "input_tokens": used("prompt_tokens"), "output_tokens": used("completion_tokens"), "total_tokens": used("total_tokens"),
-                "input_tokens_details": { "cached_tokens": 0 }, "output_tokens_details": { "reasoning_tokens": 0 } },
-        })
-    }
-
-    /// What came, as an item of a response.
-    fn item(&self, came: &CompletionOutcome) -> Value {
-        let turn = &self.turn;
-        match came {
-            CompletionOutcome::Words { text, .. } => {
-                let content = json!([{ "type": "output_text", "text": text, "annotations": [] }]);
-                json!({ "type": "message", "id": format!("msg_{turn}"), "status": "completed", "role": "assistant", "content": content })
+    fn response(&self, status: &str, output: &[Value], used: Option<(u64, u64)>) -> Value {
+        let mut response = json!({
+            "id": self.id, "object": "response", "created_at": self.created, "status": status, "model": self.model,
+            "output": output, "error": null, "incomplete_details": null, "previous_response_id": self.previous,
+            "store": true, "truncation": "auto",
+            "usage": used.map(|(input, output)| json!({
+                "input_tokens": input, "output_tokens": output, "total_tokens": input + output,
+                "input_tokens_details": { "cached_tokens": 0 }, "output_tokens_details": { "reasoning_tokens": 0 },
+            })),
+        });
+        if let (Some(response), Value::Object(echo)) = (response.as_object_mut(), &self.echo) {
+            response.extend(echo.clone());
+            if status == "incomplete" {
+                response.insert("incomplete_details".into(), json!({ "reason": "max_output_tokens" }));
             }
-            CompletionOutcome::Call { name, arguments } => json!({
-                "type": "function_call", "id": format!("fc_{turn}"), "call_id": format!("call_{turn}"), "status": "completed",
-                "name": name, "arguments": arguments,
-            }),
         }
+        response
     }
 
-    fn whole(&self, came: &CompletionOutcome) -> Value {
-        let text = if let CompletionOutcome::Words { text, .. } = came { text.as_str() } else { "" };
-        self.response("completed", &json!([self.item(came)]), text)
+    fn message(&self, status: &str, text: Option<&str>) -> Value {
+        let part = |text: &str| json!({ "type": "output_text", "text": text, "annotations": [] });
+        let content: Vec<Value> = text.into_iter().map(part).collect();
+        json!({ "type": "message", "id": format!("msg_{}", self.turn), "status": status, "role": "assistant", "content": content })
     }
 
-    fn event(&self, number: usize, kind: &'static str, mut data: Value) -> Frame {
+    fn calls(&self, outcome: &Outcome) -> Vec<Value> {
+        let call = |(place, call): (usize, &super::flow::OutgoingCall)| {
+            json!({ "type": "function_call", "id": format!("fc_{}_{place}", self.turn), "call_id": call.id,
+                "status": "completed", "name": call.name, "arguments": call.arguments })
+        };
+        outcome.calls.iter().enumerate().map(call).collect()
+    }
+
+    fn whole(&self, outcome: &Outcome) -> Value {
+        let said = (!outcome.text.is_empty() || outcome.calls.is_empty())
+            .then(|| self.message("completed", Some(&outcome.text)));
+        let output: Vec<Value> = said.into_iter().chain(self.calls(outcome)).collect();
+        let status = if outcome.cut_off { "incomplete" } else { "completed" };
+        self.response(status, &output, Some(outcome.used))
+    }
+}
+
+/// An answer as events.
+struct Events {
+    form: Form,
+    flow: Flow,
+    number: u64,
+    began: bool,
+    over: bool,
+    /// The text of the message, once it was begun.
+    text: Option<String>,
+}
+
+impl Events {
+    fn event(&mut self, kind: &'static str, mut data: Value) -> Frame {
         if let Some(data) = data.as_object_mut() {
             data.insert("type".into(), kind.into());
-            data.insert("sequence_number".into(), number.into());
+            data.insert("sequence_number".into(), self.number.into());
         }
+        self.number += 1;
         Frame { id: None, name: Some(kind), data: data.to_string() }
     }
 
-    /// Everything after the first event.
-    fn rest(&self, came: &CompletionOutcome) -> Vec<Frame> {
-        let item = self.item(came);
-        let mut told = vec![("response.output_item.added", json!({ "output_index": 0, "item": item }))];
-        if let CompletionOutcome::Words { text, .. } = came {
-            let place = |more: Value| {
-                let mut data =
-                    json!({ "item_id": format!("msg_{}", self.turn), "output_index": 0, "content_index": 0 });
-                if let (Some(data), Value::Object(more)) = (data.as_object_mut(), more) {
-                    data.extend(more);
+    fn of_text(&mut self, kind: &'static str, more: Value) -> Frame {
+        let mut data =
+            json!({ "item_id": format!("msg_{}", self.form.turn), "output_index": 0, "content_index": 0 });
+        if let (Some(data), Value::Object(more)) = (data.as_object_mut(), more) {
+            data.extend(more);
+        }
+        self.event(kind, data)
+    }
+
+    fn delta(&mut self, text: &str) -> Vec<Frame> {
+        let mut frames = Vec::new();
+        if self.text.is_none() {
+            let item = self.form.message("in_progress", None);
+            frames.push(self.event("response.output_item.added", json!({ "output_index": 0, "item": item })));
+            let part = json!({ "part": { "type": "output_text", "text": "", "annotations": [] } });
+            frames.push(self.of_text("response.content_part.added", part));
+        }
+        self.text.get_or_insert_default().push_str(text);
+        if !text.is_empty() {
+            let delta = json!({ "delta": text, "logprobs": [] });
+            frames.push(self.of_text("response.output_text.delta", delta));
+        }
+        frames
+    }
+
+    fn end(&mut self, outcome: &Outcome) -> Vec<Frame> {
+        let mut frames = match self.text.is_none() && outcome.calls.is_empty() {
+            true => self.delta(""),
+            false => Vec::new(),
+        };
+        let mut place = 0;
+        if let Some(text) = self.text.take() {
+            let part = json!({ "type": "output_text", "text": text, "annotations": [] });
+            frames.push(self.of_text("response.output_text.done", json!({ "text": text, "logprobs": [] })));
+            frames.push(self.of_text("response.content_part.done", json!({ "part": part })));
+            let item = self.form.message("completed", Some(&text));
+            frames.push(self.event("response.output_item.done", json!({ "output_index": 0, "item": item })));
+            place = 1;
+        }
+        for (at, item) in self.form.calls(outcome).into_iter().enumerate() {
+            let (index, id) = (place + at, item.get("id").cloned().unwrap_or_default());
+            let arguments = item.get("arguments").cloned().unwrap_or_default();
+            let mut begun = item.clone();
+            if let Some(begun) = begun.as_object_mut() {
+                begun.insert("arguments".into(), json!(""));
+                begun.insert("status".into(), json!("in_progress"));
+            }
+            let named = json!({ "item_id": id, "output_index": index });
+            let with = |name: &str, value: &Value| {
+                let mut data = named.clone();
+                if let Some(data) = data.as_object_mut() {
+                    data.insert(name.to_owned(), value.clone());
                 }
                 data
             };
-            let part =
-                |text: &str| json!({ "part": { "type": "output_text", "text": text, "annotations": [] } });
-            told.push(("response.content_part.added", place(part(""))));
-            for piece in pieces(text) {
-                told.push(("response.output_text.delta", place(json!({ "delta": piece, "logprobs": [] }))));
+            frames.push(
+                self.event("response.output_item.added", json!({ "output_index": index, "item": begun })),
+            );
+            frames.push(self.event("response.function_call_arguments.delta", with("delta", &arguments)));
+            let mut done = with("arguments", &arguments);
+            if let (Some(done), Some(name)) = (done.as_object_mut(), item.get("name")) {
+                done.insert("name".into(), name.clone());
             }
-            told.push(("response.output_text.done", place(json!({ "text": text, "logprobs": [] }))));
-            told.push(("response.content_part.done", place(part(text))));
+            frames.push(self.event("response.function_call_arguments.done", done));
+            frames.push(
+                self.event("response.output_item.done", json!({ "output_index": index, "item": item })),
+            );
         }
-        told.push(("response.output_item.done", json!({ "output_index": 0, "item": item })));
-        told.push(("response.completed", json!({ "response": self.whole(came) })));
-        told.into_iter()
-            .enumerate()
-            .map(|(number, (kind, data))| self.event(number + 1, kind, data))
-            .collect()
+        let kind = if outcome.cut_off { "response.incomplete" } else { "response.completed" };
+        let whole = json!({ "response": self.form.whole(outcome) });
+        frames.push(self.event(kind, whole));
+        frames
+    }
+
+    fn frames(&mut self, told: Told) -> Vec<Frame> {
+        match told {
+            Told::Text(text) => self.delta(&text),
+            Told::End(outcome) => {
+                self.over = true;
+                self.end(&outcome)
+            }
+            Told::Failed(problem) => {
+                self.over = true;
+                let mut failed = self.form.response("failed", &[], None);
+                let error = AppState::stream_error(&problem);
+                if let Some(failed) = failed.as_object_mut() {
+                    let told = json!({ "code": error.get("code"), "message": error.get("message") });
+                    failed.insert("error".into(), told);
+                }
+                vec![self.event("response.failed", json!({ "response": failed }))]
+            }
+        }
+    }
+}
+
+impl Source for Events {
+    fn next(&mut self) -> Next<'_> {
+        Box::pin(async move {
+            if !self.began {
+                self.began = true;
+                let begun = json!({ "response": self.form.response("in_progress", &[], None) });
+                let created = self.event("response.created", begun.clone());
+                return Some(vec![created, self.event("response.in_progress", begun)]);
+            }
+            if self.over {
+                return None;
+            }
+            let told = self.flow.next().await?;
+            let mut frames = Vec::new();
+            for one in told {
+                frames.extend(self.frames(one));
+            }
+            Some(frames)
+        })
     }
 }

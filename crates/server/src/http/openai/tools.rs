@@ -2,13 +2,16 @@
 //! them. They are never called here.
 
 use crate::http::AppState;
+use crate::http::problem::Problem;
+use axum::http::StatusCode;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use steward_domain::{SemanticVersion, ToolName};
+use steward_models::OfferedTool;
 use steward_tools::select::{CallHistory, Entry, Index, Request};
 
 /// How sure one of them must fit.
@@ -16,8 +19,11 @@ const SURE: f32 = 0.35;
 /// Sets of tools whose index is kept.
 const INDEXES: usize = 32;
 
+/// A tool of the client.
 #[derive(Clone, Deserialize, JsonSchema)]
 pub(super) struct ClientTool {
+    #[serde(rename = "type", default)]
+    kind: Option<String>,
     #[serde(default)]
     function: Option<Function>,
     /// The flat form of `/v1/responses`.
@@ -36,6 +42,50 @@ struct Function {
     description: Option<String>,
     #[serde(default)]
     parameters: Option<Value>,
+}
+
+impl ClientTool {
+    fn parts(&self) -> Option<(&String, &Option<String>, &Option<Value>)> {
+        match &self.function {
+            Some(function) => Some((&function.name, &function.description, &function.parameters)),
+            None => Some((self.name.as_ref()?, &self.description, &self.parameters)),
+        }
+    }
+
+    pub(super) fn name(&self) -> Option<&str> {
+        self.parts().map(|(name, ..)| name.as_str())
+    }
+
+    /// As a model is shown it.
+    pub(super) fn offered(&self, place: usize) -> Result<OfferedTool, Problem> {
+        let wrong = |detail: &str| {
+            Problem::new(StatusCode::BAD_REQUEST, "WEB010", format!("tools[{place}]: {detail}"))
+        };
+        if self.kind.as_deref().is_some_and(|kind| kind != "function") {
+            return Err(wrong("tools of the type `function` are taken"));
+        }
+        let (name, description, parameters) = self.parts().ok_or_else(|| wrong("it has no name"))?;
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
+        if name.is_empty() || name.len() > 64 || !name.bytes().all(plain) {
+            return Err(wrong("its name is 1 to 64 letters, digits, `_` and `-`"));
+        }
+        let nothing = || json!({ "type": "object", "properties": {} });
+        let parameters = parameters.clone().filter(|schema| !schema.is_null()).unwrap_or_else(nothing);
+        if !parameters.is_object() {
+            return Err(wrong("`parameters` is a JSON schema"));
+        }
+        Ok(OfferedTool {
+            name: name.clone(),
+            description: description.clone().unwrap_or_default(),
+            parameters,
+        })
+    }
+
+    /// In the flat form of responses.
+    pub(super) fn flat(&self) -> Value {
+        let Some((name, description, parameters)) = self.parts() else { return Value::Null };
+        json!({ "type": "function", "name": name, "description": description, "parameters": parameters, "strict": false })
+    }
 }
 
 /// The sets of tools that clients bring with every request, ready to be chosen from.
@@ -64,10 +114,7 @@ impl AppState {
         let entries: Vec<Entry> = tools
             .iter()
             .filter_map(|tool| {
-                let (name, description, parameters) = match &tool.function {
-                    Some(function) => (&function.name, &function.description, &function.parameters),
-                    None => (tool.name.as_ref()?, &tool.description, &tool.parameters),
-                };
+                let (name, description, parameters) = tool.parts()?;
                 let plain: String = name
                     .chars()
                     .map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' })

@@ -1,0 +1,207 @@
+//! One prompt of a session: its words, what is told while it is worked on, and the decisions that
+//! the editor's person is asked for.
+
+use super::{Connection, Refusal, chunk, inside, invalid, session_of};
+use serde_json::{Value, json};
+use std::sync::{Mutex, PoisonError};
+use steward_domain::ConversationId;
+use steward_runtime::converse::{Asked, OptionChoice, Outcome, ProgressEvent, Reply, Turn};
+use tokio_util::sync::CancellationToken;
+
+/// Decisions that one prompt may lead to.
+const DECISIONS: usize = 20;
+
+/// What the editor was told of one turn.
+#[derive(Default)]
+struct Telling {
+    /// The words of the answer so far.
+    text: String,
+    /// The steps, each with how it stands.
+    plan: Vec<(String, &'static str)>,
+}
+
+impl Connection {
+    pub(super) async fn prompt(&self, params: &Value) -> Result<Value, Refusal> {
+        let session = session_of(params)?;
+        let said = words(params)?;
+        let stop = self.over.child_token();
+        {
+            let mut running = self.running();
+            if running.contains_key(&session) {
+                return Err(invalid("this session is still at work on a prompt: cancel it first"));
+            }
+            running.insert(session, stop.clone());
+        }
+        let result = self.turns(session, said, &stop).await;
+        self.running().remove(&session);
+        let reason = result?;
+        Ok(json!({ "stopReason": if stop.is_cancelled() { "cancelled" } else { reason } }))
+    }
+
+    /// The turn of the prompt, and those of the decisions that it leads to.
+    async fn turns(
+        &self,
+        session: ConversationId,
+        said: String,
+        stop: &CancellationToken,
+    ) -> Result<&'static str, Refusal> {
+        let mut turn = Turn {
+            said,
+            conversation: Some(session),
+            caller: self.caller.clone(),
+            data: Vec::new(),
+            choice: None,
+        };
+        for number in 0..DECISIONS {
+            let reply = match self.one_turn(session, &turn, number, stop).await {
+                Ok(reply) => reply,
+                Err(steward_runtime::Error::CalledOff) => return Ok("cancelled"),
+                Err(error) => return Err(inside(error)),
+            };
+            let decision = reply.question.as_ref().filter(|_| reply.outcome == Outcome::Confirm);
+            let Some(asked) = decision else { return Ok("end_turn") };
+            let chosen = tokio::select! {
+                () = stop.cancelled() => None,
+                chosen = self.request_permission(session, &reply, asked) => chosen,
+            };
+            let Some(option) = chosen else { return Ok("cancelled") };
+            turn.said = asked.options.get(option).map(|one| one.say.clone()).unwrap_or_default();
+            turn.choice = Some(OptionChoice { question: Some(reply.task_id), option });
+        }
+        Ok("max_turn_requests")
+    }
+
+    async fn one_turn(
+        &self,
+        session: ConversationId,
+        turn: &Turn,
+        number: usize,
+        stop: &CancellationToken,
+    ) -> steward_runtime::Result<Reply> {
+        let telling = Mutex::new(Telling::default());
+        let id = |step: usize| format!("{number}-{step}");
+        let heard = |event: ProgressEvent| {
+            let mut telling = telling.lock().unwrap_or_else(PoisonError::into_inner);
+            match event {
+                ProgressEvent::Text { delta } => {
+                    telling.text.push_str(&delta);
+                    self.update(session, &chunk("agent_message_chunk", &delta));
+                }
+                ProgressEvent::TextReset if !telling.text.is_empty() => {
+                    telling.text.clear();
+                    self.update(session, &chunk("agent_message_chunk", "\n\n"));
+                }
+                ProgressEvent::Understood { steps } if steps.len() > 1 => {
+                    telling.plan = steps.into_iter().map(|step| (step, "pending")).collect();
+                    self.update(session, &plan(&telling.plan));
+                }
+                ProgressEvent::Waiting { servers } => {
+                    let text = format!("Waiting for {} to start …", servers.join(", "));
+                    self.update(session, &chunk("agent_thought_chunk", &text));
+                }
+                ProgressEvent::Began { step, what } => {
+                    self.update(
+                        session,
+                        &json!({ "sessionUpdate": "tool_call", "toolCallId": id(step), "title": what,
+                            "kind": "other", "status": "in_progress" }),
+                    );
+                    self.plan_moves(session, &mut telling, step, "in_progress");
+                }
+                ProgressEvent::Ended { step, well, .. } => {
+                    let status = if well { "completed" } else { "failed" };
+                    self.update(
+                        session,
+                        &json!({ "sessionUpdate": "tool_call_update", "toolCallId": id(step), "status": status }),
+                    );
+                    self.plan_moves(session, &mut telling, step, "completed");
+                }
+                _ => {}
+            }
+        };
+        let reply = self.chat.say_until(turn, &heard, stop).await?;
+        let told = telling.into_inner().unwrap_or_else(PoisonError::into_inner).text;
+        self.tell_rest(session, &reply, &told);
+        Ok(reply)
+    }
+
+    fn plan_moves(&self, session: ConversationId, telling: &mut Telling, step: usize, status: &'static str) {
+        if let Some(entry) = telling.plan.get_mut(step) {
+            entry.1 = status;
+            self.update(session, &plan(&telling.plan));
+        }
+    }
+
+    /// What of the answer was not written by a model before the editor's eyes.
+    fn tell_rest(&self, session: ConversationId, reply: &Reply, told: &str) {
+        let mut lines: Vec<String> = reply.decisions.clone();
+        if told.trim() != reply.response.answer.trim() {
+            lines.push(reply.response.answer.clone());
+        }
+        // A decision is asked for with buttons; other options are words.
+        if let Some(asked) = reply.question.as_ref().filter(|_| reply.outcome != Outcome::Confirm) {
+            let numbered = asked.options.iter().enumerate();
+            lines.extend(numbered.map(|(place, option)| format!("{}. {}", place + 1, option.label)));
+        }
+        if !lines.is_empty() {
+            let before = if told.is_empty() { "" } else { "\n\n" };
+            self.update(session, &chunk("agent_message_chunk", &format!("{before}{}", lines.join("\n"))));
+        }
+    }
+
+    /// Asks the editor's person; the place of the option that they chose.
+    async fn request_permission(
+        &self,
+        session: ConversationId,
+        reply: &Reply,
+        asked: &Asked,
+    ) -> Option<usize> {
+        let options: Vec<Value> = asked
+            .options
+            .iter()
+            .enumerate()
+            .map(|(place, option)| {
+                // The last one leaves everything as it is.
+                let leaves = place + 1 == asked.options.len();
+                let kind = if leaves { "reject_once" } else { "allow_once" };
+                json!({ "optionId": place.to_string(), "name": option.label, "kind": kind })
+            })
+            .collect();
+        let call =
+            json!({ "toolCallId": reply.task_id, "title": asked.text, "kind": "other", "status": "pending" });
+        let params = json!({ "sessionId": session, "toolCall": call, "options": options });
+        let answer = self.ask("session/request_permission", params).await?;
+        let chosen = answer.pointer("/outcome/optionId").and_then(Value::as_str)?;
+        chosen.parse().ok().filter(|place| *place < asked.options.len())
+    }
+}
+
+fn plan(steps: &[(String, &'static str)]) -> Value {
+    let entries: Vec<Value> = steps
+        .iter()
+        .map(|(step, status)| json!({ "content": step, "priority": "medium", "status": status }))
+        .collect();
+    json!({ "sessionUpdate": "plan", "entries": entries })
+}
+
+/// The words of a prompt: its texts, and the texts of files that the editor put into it.
+fn words(params: &Value) -> Result<String, Refusal> {
+    let blocks = params.get("prompt").and_then(Value::as_array).ok_or_else(|| invalid("prompt: blocks"))?;
+    let mut said = Vec::new();
+    for block in blocks {
+        let text = |path: &str| block.pointer(path).and_then(Value::as_str);
+        match text("/type") {
+            Some("text") => said.push(text("/text").unwrap_or_default().to_owned()),
+            Some("resource") => {
+                let inner = text("/resource/text")
+                    .ok_or_else(|| invalid("prompt: a resource must have a text; send no binary files"))?;
+                said.push(format!("{}:\n{inner}", text("/resource/uri").unwrap_or("file")));
+            }
+            Some("resource_link") => said.push(text("/uri").unwrap_or_default().to_owned()),
+            other => {
+                let kind = other.unwrap_or("?");
+                return Err(invalid(format!("prompt: a block of the type {kind} is not taken. Send text")));
+            }
+        }
+    }
+    Ok(said.join("\n"))
+}

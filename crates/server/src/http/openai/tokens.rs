@@ -1,0 +1,46 @@
+//! Tokens as clients of OpenAI count them: of the vocabulary `cl100k_base`.
+//!
+//! Clients such as LangChain send texts to embeddings as numbers of this vocabulary, and where no
+//! model counted the tokens of an answer they are counted by it.
+
+use tiktoken_rs::{CoreBPE, cl100k_base_singleton};
+
+fn vocabulary() -> &'static CoreBPE {
+    cl100k_base_singleton()
+}
+
+/// How many tokens a text has.
+pub(super) fn count(text: &str) -> u64 {
+    vocabulary().encode_ordinary(text).len() as u64
+}
+
+/// The text of some tokens; nothing when one of them is not of the vocabulary. A letter that was
+/// cut in two at the end of a chunk is replaced.
+pub(super) fn text_of(tokens: &[u32]) -> Option<String> {
+    Some(String::from_utf8_lossy(&vocabulary().decode_bytes(tokens).ok()?).into_owned())
+}
+
+/// The first so many tokens of a text, when it has more.
+pub(super) fn cut(text: &str, most: u32) -> Option<String> {
+    let tokens = vocabulary().encode_ordinary(text);
+    let kept = tokens.get(..most as usize).filter(|kept| kept.len() < tokens.len())?;
+    let bytes = vocabulary().decode_bytes(kept).ok()?;
+    // A letter may be cut in two: what is left of it goes.
+    let whole = std::str::from_utf8(&bytes).map_or_else(|error| error.valid_up_to(), |text| text.len());
+    String::from_utf8(bytes.get(..whole)?.to_vec()).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_are_those_of_the_vocabulary() {
+        assert_eq!(text_of(&[15339, 1917]).as_deref(), Some("hello world"));
+        assert_eq!(count("hello world"), 2);
+        assert_eq!(text_of(&[4_000_000]), None);
+        assert_eq!(cut("hello world", 1).as_deref(), Some("hello"));
+        assert_eq!(cut("hello world", 2), None);
+        assert_eq!(cut("日本語の文字です", 1).map(|text| text.len() <= 3), Some(true));
+    }
+}
