@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn a_trace_goes_on_from_its_header_and_out_again() {
-        let log = Some("info".parse().unwrap());
+        let log = Some(crate::options::LogFilter::parse("info").unwrap());
         let (_running, dispatch) = prepare(&Options { log, ..Options::default() }).unwrap();
         tracing::dispatcher::with_default(&dispatch.unwrap(), || {
             assert_eq!(traceparent(), None);

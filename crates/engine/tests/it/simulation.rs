@@ -126,11 +126,8 @@ fn workflow(dice: &mut Dice) -> Workflow {
                 }
                 map
             }
-            5 => dice
-                .pick(&[0, 1])
-                .eq(&0)
-                .then(|| json!({ "type": "timer", "duration": "90s" }))
-                .unwrap_or_else(|| json!({ "type": "timer", "until": "03:00", "zone": "Europe/Berlin" })),
+            5 if dice.pick(&[true, false]) => json!({ "type": "timer", "duration": "90s" }),
+            5 => json!({ "type": "timer", "until": "03:00", "zone": "Europe/Berlin" }),
             6 => json!({
                 "type": "workflow", "workflow": "child", "arguments": { "n": "${iteration}" },
                 "retry": { "attempts": 1 + dice.below(3), "on": ["failed"] },

@@ -117,8 +117,7 @@ impl AppState {
         let mut tried = self.directory.access_file();
         check(&mut tried).map_err(Problem::input)?;
         self.access.changed(&identity.into(), what, about).await?;
-        self.directory
-            .change(|file| check(file).map_err(|problem| crate::identity::Error::Token(problem)).map(drop))?;
+        self.directory.change(|file| check(file).map_err(crate::identity::Error::Token).map(drop))?;
         Ok(())
     }
 }

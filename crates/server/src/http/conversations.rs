@@ -234,8 +234,12 @@ impl MessageSource {
         let messages = self.site.store().window(&scope(&self.identity), self.id, 50).await.ok()?;
         let last = self.last;
         let new = messages.iter().filter(|message| message.sequence_number.get() > last);
-        let frames: Vec<Frame> =
-            new.map(|one| Frame::new(one.sequence_number.get(), "message", &message(one))).collect();
+        let frames: Vec<Frame> = new
+            .map(|one| {
+                let shown = message(&self.site, &self.identity, one);
+                Frame::new(one.sequence_number.get(), "message", &shown)
+            })
+            .collect();
         self.last = frames.last().and_then(|frame| frame.id).unwrap_or(last);
         Some(frames)
     }

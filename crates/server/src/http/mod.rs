@@ -415,7 +415,9 @@ fn mcp_router(site: &Arc<AppState>, gateway: Arc<dyn mcp::Gateway>) -> Router {
                 Some(role) => role.approve.clone(),
                 None => all(),
             };
-            Ok(mcp::Caller { user: identity.user.to_string(), grants: None, held, approve })
+            let decides = identity.roles.iter().filter(|_| identity.may(Right::Approve));
+            let roles = decides.cloned().collect();
+            Ok(mcp::Caller { user: identity.user.to_string(), grants: None, held, approve, roles })
         })),
         ..mcp::Options::default()
     };

@@ -15,8 +15,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::time::Duration;
-use steward_domain::{HumanAction, Label, States as _, Task, TaskId, TaskStatus, TraceLog};
-use steward_engine::{Event, NodeStatus, NodeWork, Program, State as RunState};
+use steward_domain::{Label, States as _, Task, TaskId, TaskStatus, TraceLog};
+use steward_engine::{Event, NodeStatus, Program, State as RunState};
 use steward_runtime::run::{NewSignal, Ran, RunStatus, history};
 use steward_store::{Page as StorePage, Scope, TaskFilter};
 
@@ -166,8 +166,6 @@ pub(super) fn routes(api: &mut Api) {
 
 /// How many tasks a search looks through.
 const SEARCHED: u32 = 1000;
-/// Tasks that are questions and turns, not runs of workflows and agents.
-const ASKED: [&str; 3] = ["orchestrator", "analyst", "validation"];
 
 async fn list(
     State(site): State<Shared>,

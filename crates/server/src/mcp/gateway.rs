@@ -197,6 +197,8 @@ pub struct Caller {
     /// The tools whose waiting calls they may decide on, as names or `prefix*`. Counts where `held`
     /// does.
     pub approve: BTreeSet<String>,
+    /// The roles in which they may decide on approvals that ask a role. Counts where `held` does.
+    pub roles: BTreeSet<String>,
 }
 
 impl Caller {
@@ -212,10 +214,21 @@ impl Caller {
         self.held.is_none() || crate::identity::fits_any(&self.approve, tool)
     }
 
+    /// Whether they may decide on what asks these roles, or on these tools where it asks none.
+    #[must_use]
+    pub fn decides<'a>(&self, roles: &[String], mut tools: impl Iterator<Item = &'a str>) -> bool {
+        if roles.is_empty() {
+            return tools.all(|tool| self.approves(tool));
+        }
+        let is_asked = |role: &String| role == crate::identity::OWNER || roles.contains(role);
+        self.held.is_none() || self.roles.iter().any(is_asked)
+    }
+
     /// The owner of the machine.
     #[must_use]
     pub fn owner() -> Self {
-        Self { user: "owner".into(), grants: None, held: None, approve: BTreeSet::new() }
+        let (approve, roles) = (BTreeSet::new(), BTreeSet::new());
+        Self { user: "owner".into(), grants: None, held: None, approve, roles }
     }
 }
 

@@ -78,7 +78,7 @@ impl ToolboxGateway {
                         );
                         let form = ClientPrompt::Form { message: question, schema: agree_schema() };
                         // The key is the digest: an answer counts for exactly what was shown.
-                        Status::Asking(BTreeMap::from([(one.digest.clone(), form)]))
+                        Status::Asking(BTreeMap::from([(one.digest, form)]))
                     }
                     Some(one) => {
                         message = Some(format!("{}: it waits for a person who may decide", one.reason));

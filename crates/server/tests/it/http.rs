@@ -110,6 +110,7 @@ async fn callers_are_told_apart_and_keep_their_sessions_to_themselves() {
                 grants: Some(BTreeSet::new()),
                 held: None,
                 approve: BTreeSet::new(),
+                roles: BTreeSet::new(),
             }),
             _ => Err(Refused {
                 status: axum::http::StatusCode::UNAUTHORIZED,

@@ -172,7 +172,7 @@ impl Flow {
             let told = steward_language::answer::tell(None, value.as_ref(), &given.text);
             let mut text = told.text;
             if let Some(schema) = &self.wanted.request.schema {
-                let rows = value.clone().map(|row| match row {
+                let rows = value.map(|row| match row {
                     Value::Array(rows) => rows,
                     one => vec![one],
                 });

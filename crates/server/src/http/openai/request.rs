@@ -457,9 +457,9 @@ fn read_item(
 mod tests {
     use super::*;
 
-    fn read(more: Value) -> Result<Wanted, String> {
+    fn read(mut more: Value) -> Result<Wanted, String> {
         let mut body = json!({ "model": "steward", "messages": [{ "role": "user", "content": "hi" }] });
-        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        body.as_object_mut().unwrap().append(more.as_object_mut().unwrap());
         let parsed: Completion = serde_json::from_value(body).map_err(|error| error.to_string())?;
         parsed.read().map_err(|problem| problem.detail)
     }
