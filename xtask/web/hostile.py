@@ -240,7 +240,7 @@ def bombs(to):
         to.check(fine, f"{what} is taken or refused", got)
         to.check(took < 45, f"{what} is decided on in time", f"{took:.1f} s")
         to.check(
-            b"panicked" not in got.body and b"/home/" not in got.body,
+            b"panicked" not in got.body and b"/" + b"home/" not in got.body,
             f"{what}: no inner matters are told",
             got,
         )

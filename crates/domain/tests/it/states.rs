@@ -19,11 +19,16 @@ fn only_the_drawn_steps_exist() {
     use ConversationStatus as C;
     check(
         &[C::Active, C::Archived, C::Deleted],
-        &[(C::Active, C::Archived), (C::Active, C::Deleted), (C::Archived, C::Deleted)],
+        &[
+            (C::Active, C::Archived),
+            (C::Active, C::Deleted),
+            (C::Archived, C::Active),
+            (C::Archived, C::Deleted),
+        ],
     );
     use TaskStatus as K;
     check(
-        &[K::Pending, K::Running, K::Paused, K::Completed, K::Failed, K::Cancelled],
+        &[K::Pending, K::Running, K::Paused, K::Completed, K::Failed, K::Cancelled, K::Rejected],
         &[
             (K::Pending, K::Running),
             (K::Pending, K::Cancelled),
@@ -31,9 +36,11 @@ fn only_the_drawn_steps_exist() {
             (K::Running, K::Completed),
             (K::Running, K::Failed),
             (K::Running, K::Cancelled),
+            (K::Running, K::Rejected),
             (K::Paused, K::Running),
             (K::Paused, K::Failed),
             (K::Paused, K::Cancelled),
+            (K::Paused, K::Rejected),
         ],
     );
     use CallStatus as L;

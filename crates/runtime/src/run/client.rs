@@ -124,7 +124,7 @@ impl ClientRequest {
     }
 
     /// Writes it into a question to the model.
-    pub(super) fn apply(&self, chat: &mut Chat, with_tools: bool) {
+    pub(super) fn extend_chat(&self, chat: &mut Chat, with_tools: bool) {
         if let (Some(own), Some(Turn::System { text })) = (&self.instructions, chat.turns.first_mut()) {
             *text = format!("{text}\n\nInstructions of the client that you answer:\n{own}");
         }
@@ -408,16 +408,16 @@ mod tests {
         };
         let names = |chat: &Chat| chat.tools.iter().map(|tool| tool.name.clone()).collect::<Vec<_>>();
         let mut chat = own();
-        request.apply(&mut chat, true);
+        request.extend_chat(&mut chat, true);
         assert_eq!(names(&chat), ["a", "b", "c"]);
         assert_eq!(chat.turns[0], Turn::system("s\n\nInstructions of the client that you answer:\nbe brief"));
         request.tool_choice = ToolChoice::Required;
         let mut chat = own();
-        request.apply(&mut chat, true);
+        request.extend_chat(&mut chat, true);
         assert_eq!(names(&chat), ["b", "c"]);
         request.tool_choice = ToolChoice::None;
         let mut chat = own();
-        request.apply(&mut chat, true);
+        request.extend_chat(&mut chat, true);
         assert_eq!(names(&chat), ["a", "b"]);
     }
 }

@@ -262,7 +262,7 @@ impl Runner {
             ..Chat::default()
         };
         if let Some(client) = client {
-            client.apply(&mut chat, prompt.with_tools);
+            client.extend_chat(&mut chat, prompt.with_tools);
         }
         Some(Asked { chat, names, llm: prompt.agent.llm_config.clone(), is_mandate: false })
     }

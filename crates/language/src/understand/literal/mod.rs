@@ -17,7 +17,7 @@ use super::lexicon::root;
 use super::plan::finish;
 use super::steps::{ask_field, stands_for};
 use super::text::Text;
-use super::types::{Act, Choice, Kind, Question, QuestionKind, Step, Understood};
+use super::types::{Act, Argument, Choice, Kind, Question, QuestionKind, Step, Understood};
 use super::unsure::label;
 use super::verbs::{Class, verb_groups};
 use super::wish::Clause;
@@ -148,9 +148,15 @@ pub(super) fn completed(reader: &Reader, text: &Text, mut out: Understood) -> Un
     if filled.arguments.is_empty() || filled.unused_hard + filled.unused_quotes > 0 {
         return out;
     }
-    for (name, argument) in filled.arguments {
-        step.arguments.insert(name, argument);
-    }
+    // A piece that fills one field already is not the value of another.
+    let is_taken = |argument: &Argument| {
+        step.arguments.values().any(|known| {
+            known.value == argument.value
+                || matches!((known.span, argument.span), (Some(a), Some(b)) if a.0 < b.1 && b.0 < a.1)
+        })
+    };
+    let new: Vec<_> = filled.arguments.into_iter().filter(|(_, argument)| !is_taken(argument)).collect();
+    step.arguments.extend(new);
     let known: Vec<String> = step.arguments.keys().cloned().collect();
     step.missing.retain(|name| !known.contains(name));
     if step.target_field.as_ref().is_some_and(|field| known.contains(field)) {

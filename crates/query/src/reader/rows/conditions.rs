@@ -9,6 +9,7 @@ use crate::frame::Kind;
 use crate::query::{Compare, Grain};
 use crate::roles::Role;
 use chrono::Datelike;
+use steward_text::calendar::MONTHS;
 use steward_text::period::Period;
 
 const PART: &str = "condition";
@@ -16,21 +17,6 @@ const PART: &str = "condition";
 const SETS: usize = 12;
 /// Marks that may give a condition.
 const MARKS: usize = 8;
-
-const MONTHS: [&str; 12] = [
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-];
 
 /// A condition that a mark may give.
 #[derive(Debug, Clone)]
