@@ -77,7 +77,7 @@ async fn one_decision_counts(shop: Shop) {
         made += usize::from(counted[0]);
         assert_eq!(shop.ledger().len(), made, "round {round}: one effect for an approval, none for a no");
         let task = shop.fixture.app.store.task(&scope(), call.task).await.unwrap().unwrap();
-        let ended = if counted[0] { TaskStatus::Completed } else { TaskStatus::Failed };
+        let ended = if counted[0] { TaskStatus::Completed } else { TaskStatus::Rejected };
         assert_eq!(task.status, ended, "round {round}");
     }
     shop.toolbox.close().await;

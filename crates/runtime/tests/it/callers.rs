@@ -95,7 +95,7 @@ async fn the_paused_run_of_a_disabled_person_is_not_carried_out() {
     // To end it is allowed.
     let rejected = decided(&shop, ran.task, HumanAction::Reject).await;
     runner.decide(&scope(), ran.task, rejected, None).await.unwrap();
-    assert_eq!(status(&shop, ran.task).await, TaskStatus::Failed);
+    assert_eq!(status(&shop, ran.task).await, TaskStatus::Rejected);
     let new = runner.start(&user(), "asks", json!({}), None).await;
     assert!(matches!(new, Err(Error::NotAdmitted { .. })), "{new:?}");
 }

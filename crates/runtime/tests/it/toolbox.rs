@@ -174,7 +174,7 @@ async fn a_rejected_call_is_never_made() {
     let task = shop.fixture.app.store.task(&scope, waiting.task).await.unwrap().unwrap();
     assert_eq!(
         (task.status, task.error.as_deref()),
-        (TaskStatus::Failed, Some("rejected by bob: wrong product"))
+        (TaskStatus::Rejected, Some("rejected by bob: wrong product"))
     );
     let late = shop
         .toolbox

@@ -36,7 +36,7 @@ fn every_wrong_file_is_named_with_line_and_reason() {
             "config/retention_policy.yaml",
             "default_days: 7\nby_status:\n  sleeping: 3\n",
             3,
-            "must be completed, failed or cancelled",
+            "must be completed, failed, cancelled or rejected",
         ),
         ("config/retention_policy.yaml", "default_days: -1\n", 1, "default_days"),
         (

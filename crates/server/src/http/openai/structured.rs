@@ -199,7 +199,7 @@ mod tests {
         assert_eq!(object["tables"][0][1]["Title"], "tea");
         let other = json!({ "type": "object", "required": ["price"], "properties": { "price": { "type": "number" } } });
         let told = read(other, &reply).unwrap_err();
-        assert!(told.contains("id, Title, done"), "{told}");
+        assert!(told.contains("Title, done, id"), "{told}");
         let one = json!({ "answer": "", "tables": [{ "columns": ["total"], "rows": [[7.0]] }] });
         let total = json!({ "type": "object", "required": ["total"], "properties": { "total": { "type": "integer" } } });
         assert_eq!(read(total, &one).unwrap(), json!({ "total": 7 }));

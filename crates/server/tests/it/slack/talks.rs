@@ -161,10 +161,12 @@ async fn calls_that_wait_are_decided_by_those_who_may() {
     assert!(office.task(3).await.is_some());
     let scope = Scope::User(UserId::new("bob").unwrap());
     let store = &office.chat.toolbox().app().store;
-    let failed = TaskFilter { status: Some(TaskStatus::Failed) };
-    let failed = store.tasks(&scope, failed, Page::first(10)).await.unwrap();
+    let rejected = TaskFilter { status: Some(TaskStatus::Rejected) };
+    let rejected = store.tasks(&scope, rejected, Page::first(10)).await.unwrap();
     assert!(
-        failed.iter().any(|task| task.error.as_ref().is_some_and(|why| why.contains("ana in Slack (UANA)")))
+        rejected
+            .iter()
+            .any(|task| task.error.as_ref().is_some_and(|why| why.contains("ana in Slack (UANA)")))
     );
 }
 
