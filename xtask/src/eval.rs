@@ -22,8 +22,8 @@ use std::sync::{Mutex, PoisonError};
 pub(crate) struct Eval {
     /// `tools` for how well tools are chosen and their arguments filled, `language` for how well
     /// requests are routed to domains and intents, `judge` to fit the judge of questions anew and
-    /// measure it, `model` for the reader and a model, alone and together; questions about data when
-    /// nothing is said.
+    /// measure it, `model` for the reader and a model, alone and together; questions about data
+    /// when nothing is said.
     set: Option<Set>,
     /// The folder with the data sets.
     #[arg(long)]

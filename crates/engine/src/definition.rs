@@ -279,7 +279,8 @@ impl Definition {
         Some(Self::gather(root, settings, self))
     }
 
-    /// The same definitions with one of the agents as what runs: how a sub-agent's task is compiled.
+    /// The same definitions with one of the agents as what runs: how a sub-agent's task is
+    /// compiled.
     #[must_use]
     pub fn for_agent(&self, name: &AgentName, limits: Limits) -> Option<Self> {
         let root = Root::Agent(self.agents.get(name)?.clone());

@@ -1,4 +1,5 @@
-//! Durations and times of day as people write them. Pure: the moment they count from is an argument.
+//! Durations and times of day as people write them. Pure: the moment they count from is an
+//! argument.
 
 use jiff::civil::{Date, DateTime, Time};
 use jiff::tz::TimeZone;

@@ -1,4 +1,5 @@
-//! The functions that expressions have beside CEL's own: JSON texts, lists, formats, numbers, dates.
+//! The functions that expressions have beside CEL's own: JSON texts, lists, formats, numbers,
+//! dates.
 //!
 //! Invariants
 //! - Each is a function of its arguments and nothing else. There is no clock: `now` is a name whose

@@ -1,6 +1,6 @@
 //! What the call path costs: the same tool of the same MCP server, called bare over the protocol
-//! and through the gateway with schema, policy, limit and a journal on disk. Prints one JSON object;
-//! times are in microseconds.
+//! and through the gateway with schema, policy, limit and a journal on disk. Prints one JSON
+//! object; times are in microseconds.
 #![allow(clippy::expect_used, clippy::disallowed_methods, reason = "a measurement may fail loudly")]
 
 mod app;

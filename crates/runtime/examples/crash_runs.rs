@@ -192,8 +192,8 @@ async fn submit_waits(home: &Path, address: &str, first: usize, count: usize) {
     toolbox.close().await;
 }
 
-/// Every run has completed with each effect once, has taken its signal once, and its sub-workflow is
-/// one task that names it.
+/// Every run has completed with each effect once, has taken its signal once, and its sub-workflow
+/// is one task that names it.
 async fn check_waits(home: &Path, address: &str, ledger: &Path) -> serde_json::Value {
     let store = store(home, address).await;
     let (mut open, mut signals, mut parents) = (Vec::new(), 0, 0);

@@ -1,6 +1,6 @@
-//! Kills a worker in the middle of runs that have a map half done, a timer that waits, a sub-workflow
-//! that runs and a signal that arrives, at every named point and at random: every run completes, each
-//! effect happens once, each signal counts once.
+//! Kills a worker in the middle of runs that have a map half done, a timer that waits, a
+//! sub-workflow that runs and a signal that arrives, at every named point and at random: every run
+//! completes, each effect happens once, each signal counts once.
 
 use super::runs::{Field, chance, wait};
 use crate::process::command;

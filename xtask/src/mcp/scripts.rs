@@ -1,5 +1,5 @@
-//! Scripts of `xtask/mcp/` against `steward serve`: plain requests to foreign servers with no model,
-//! and tasks over durable runs.
+//! Scripts of `xtask/mcp/` against `steward serve`: plain requests to foreign servers with no
+//! model, and tasks over durable runs.
 
 use crate::process::{command, root, within};
 use anyhow::{Context, Result};

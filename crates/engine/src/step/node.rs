@@ -268,8 +268,8 @@ impl Step<'_> {
         }
     }
 
-    /// The main way came to its end. One that ends with the no of a person is rejected, and a result
-    /// that is not what was declared is a failure.
+    /// The main way came to its end. One that ends with the no of a person is rejected, and a
+    /// result that is not what was declared is a failure.
     fn complete(&mut self, last: Option<ProgramIndex>, output: Value) {
         let program = self.program;
         let asked = last.and_then(|last| program.node(last)).filter(|node| node.work == NodeWork::Human);

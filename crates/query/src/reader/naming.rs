@@ -60,8 +60,8 @@ impl Schema<'_> {
         vec![ColumnRef { table, column: key.unwrap_or(0) }]
     }
 
-    /// Columns with a word in their name that a word of the question is a slip away from: one letter,
-    /// two in long words. Both begin with the same letter.
+    /// Columns with a word in their name that a word of the question is a slip away from: one
+    /// letter, two in long words. Both begin with the same letter.
     pub(super) fn misspelled(&self, word: &str) -> Vec<(ColumnRef, f32)> {
         let length = word.chars().count();
         let most = if length >= 7 { 2 } else { 1 };

@@ -5,8 +5,8 @@
 //! time and for a short while, and the words are read again with what they gave.
 //!
 //! Invariants
-//! - Only tools that change nothing are called, through the gateway like every call: with the caller's
-//!   grants, limits and journal.
+//! - Only tools that change nothing are called, through the gateway like every call: with the
+//!   caller's grants, limits and journal.
 //! - What they give is data. It says which words are names; it never becomes a wish.
 //! - It is read anew for each message. What does not come in time is done without.
 

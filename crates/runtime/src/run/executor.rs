@@ -467,8 +467,8 @@ impl<'a> Executor<'a> {
         signal::wake(&log.app, &log.task.user_id, self.task).await
     }
 
-    /// Whether a node waits for a signal, or for a time that is far enough away for the run to leave
-    /// memory.
+    /// Whether a node waits for a signal, or for a time that is far enough away for the run to
+    /// leave memory.
     fn waits_long(&self) -> bool {
         if self.log.is_none() || self.ending == TaskEnding::Elsewhere || !self.state.waits_outside() {
             return false;

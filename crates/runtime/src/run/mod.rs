@@ -356,8 +356,8 @@ impl Runner {
         })
     }
 
-    /// Runs a sub-agent or a sub-workflow as a task of its own; one that was begun before a crash is
-    /// taken up again.
+    /// Runs a sub-agent or a sub-workflow as a task of its own; one that was begun before a crash
+    /// is taken up again.
     fn sub(
         &self,
         sub: Sub,

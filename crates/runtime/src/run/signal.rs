@@ -43,8 +43,8 @@ pub struct NewSignal {
 }
 
 impl Runner {
-    /// Stores a signal for a run, which takes it as soon as it can. Says whether it is new: the same
-    /// key again changes nothing.
+    /// Stores a signal for a run, which takes it as soon as it can. Says whether it is new: the
+    /// same key again changes nothing.
     pub async fn signal(&self, scope: &Scope, new: NewSignal) -> Result<bool> {
         let (store, now) = (&*self.app().store, self.now());
         let id = new.task;

@@ -1,5 +1,5 @@
-//! Carries out what the engine asks for: a tool through the gateway, a model, a timer. Each piece of
-//! work ends in one event.
+//! Carries out what the engine asks for: a tool through the gateway, a model, a timer. Each piece
+//! of work ends in one event.
 
 use super::executor::{EffectHandler, EffectOutcome, Work};
 use super::internal::{self, RunContext};

@@ -338,8 +338,8 @@ impl Approvals {
         let reason =
             if why.is_empty() { format!("rejected by {by}") } else { format!("rejected by {by}: {why}") };
         let paused = self.paused(waiting).await?;
-        // A person's no is an end of its own; a call that ran out of time or that policy refuses has
-        // failed.
+        // A person's no is an end of its own; a call that ran out of time or that policy refuses
+        // has failed.
         let task = match verdict {
             Verdict::Rejected if by.as_str() != POLICY => paused.reject(reason, self.clock.now())?,
             _ => paused.fail(reason, self.clock.now())?,

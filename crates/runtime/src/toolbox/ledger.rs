@@ -53,8 +53,8 @@ impl StoreLedger {
         Ok(())
     }
 
-    /// Writes with the journal writer of the run that the call belongs to, after what led to it; else by
-    /// itself.
+    /// Writes with the journal writer of the run that the call belongs to, after what led to it;
+    /// else by itself.
     async fn write(
         &self,
         intent: &Intent,

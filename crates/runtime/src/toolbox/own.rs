@@ -102,8 +102,8 @@ fn fetch(app: &AppContext, parameters: JsonObject) -> Result<Registered> {
         // Writing methods are refused unless the operator allows them; then each call counts.
         let writes = parameters.get("allow_writes").and_then(Json::as_bool).unwrap_or_default();
         definition.idempotency = if writes { Idempotency::None } else { Idempotency::ReadOnly };
-        // It may be repeated, but an address carries what is put into it out of this machine: that is
-        // no plain read.
+        // It may be repeated, but an address carries what is put into it out of this machine: that
+        // is no plain read.
         definition.metadata.insert("effect".into(), Effect::Change.name().into());
     })?;
     let allowed = parameters.get("allow").and_then(Json::as_array).is_some_and(|hosts| !hosts.is_empty());

@@ -2,7 +2,8 @@
 //!
 //! Invariants
 //! - A change is in the journal before it counts, with who made it.
-//! - Only an owner changes users and roles: an administrator who is none could give themselves more.
+//! - Only an owner changes users and roles: an administrator who is none could give themselves
+//!   more.
 //! - The last owner stays: without one nobody could change anything.
 
 use super::extract::{Authenticated, Input, PathParam};

@@ -2,8 +2,8 @@
 //!
 //! Invariants
 //! - A connection is tried before it is written down; one that does not work leaves nothing behind.
-//! - A change is in the journal before it counts. Passwords are not taken here: they would end up in
-//!   a file that others read.
+//! - A change is in the journal before it counts. Passwords are not taken here: they would end up
+//!   in a file that others read.
 //! - Only an owner connects: whoever holds the domain then reads with the rights of this server.
 
 use super::extract::{Authenticated, Input, PathParam};

@@ -257,7 +257,8 @@ async fn steps(
     Ok(Json(json!({ "steps": named_steps(&program, &events) })))
 }
 
-/// The steps of a run with the event that led to each: what the trace adds to an event has its place.
+/// The steps of a run with the event that led to each: what the trace adds to an event has its
+/// place.
 fn named_steps(program: &Program, events: &[Event]) -> Vec<Value> {
     let log = steward_engine::trace(program, events);
     let added = ["paused", "completed", "failed", "cancelled"];

@@ -118,8 +118,8 @@ impl AppState {
         )))
     }
 
-    /// The files that a message was sent with, by the paths that the conversation keeps. One that was
-    /// deleted is named only.
+    /// The files that a message was sent with, by the paths that the conversation keeps. One that
+    /// was deleted is named only.
     pub(super) fn attached(&self, identity: &Identity, paths: &Value) -> Vec<Value> {
         let folder = self.uploads(identity);
         let paths = paths.as_array().into_iter().flatten().filter_map(Value::as_str).map(Path::new);

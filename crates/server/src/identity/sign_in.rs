@@ -4,8 +4,8 @@
 //! - A sign-in begins and ends in the same browser: what it needs is in a signed cookie of that
 //!   browser, and `state` must fit it.
 //! - An identity token counts only for our client and for the nonce of this very sign-in.
-//! - The session of the page names the user; it ends with its time, at sign-out, or when the user is
-//!   disabled.
+//! - The session of the page names the user; it ends with its time, at sign-out, or when the user
+//!   is disabled.
 
 use super::session::{Secret, same};
 use super::{AuthMethod, Directory, Error, Identity, Result};

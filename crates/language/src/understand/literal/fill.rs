@@ -196,8 +196,8 @@ impl Filling<'_> {
         }
     }
 
-    /// What nothing beside it speaks for goes where its kind is wanted, if a field must be filled. A
-    /// bare name never does: it would only be a guess.
+    /// What nothing beside it speaks for goes where its kind is wanted, if a field must be filled.
+    /// A bare name never does: it would only be a guess.
     fn by_order(&mut self) {
         let needed = |filling: &Self, at: &usize| {
             filling

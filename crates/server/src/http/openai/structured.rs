@@ -1,7 +1,8 @@
 //! Answers in a form that a client asks for, without a model: the rows of an answer are mapped to
 //! the fields of its schema by their names, and checked.
 //!
-//! Invariant: nothing is invented. A form that the rows do not fill is refused with what is missing.
+//! Invariant: nothing is invented. A form that the rows do not fill is refused with what is
+//! missing.
 
 use crate::http::problem::Problem;
 use axum::http::StatusCode;
