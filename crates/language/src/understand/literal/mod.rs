@@ -155,7 +155,13 @@ pub(super) fn completed(reader: &Reader, text: &Text, mut out: Understood) -> Un
                 || matches!((known.span, argument.span), (Some(a), Some(b)) if a.0 < b.1 && b.0 < a.1)
         })
     };
-    let new: Vec<_> = filled.arguments.into_iter().filter(|(_, argument)| !is_taken(argument)).collect();
+    // A bare name may as well be what the request is about.
+    let is_name = |argument: &Argument| {
+        let mut literals = request.literals.iter().filter(|one| one.kind == LiteralKind::Name);
+        argument.span.is_some_and(|(start, _)| literals.any(|one| one.start == start))
+    };
+    let fits = |argument: &Argument| !is_taken(argument) && !is_name(argument);
+    let new: Vec<_> = filled.arguments.into_iter().filter(|(_, argument)| fits(argument)).collect();
     step.arguments.extend(new);
     let known: Vec<String> = step.arguments.keys().cloned().collect();
     step.missing.retain(|name| !known.contains(name));
