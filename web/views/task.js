@@ -15,7 +15,7 @@ import { Dialog, confirm } from '../parts/dialog.js';
 import { say, sayProblem } from '../parts/toast.js';
 import * as format from '../format.js';
 
-const OVER = ['completed', 'failed', 'cancelled'];
+const OVER = ['completed', 'failed', 'cancelled', 'rejected'];
 /** A running task that wrote nothing for so long may have lost its worker. */
 const STALLED = 60_000;
 

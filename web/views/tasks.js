@@ -21,6 +21,7 @@ const FILTERS = [
   ['completed', 'Completed'],
   ['failed', 'Failed'],
   ['cancelled', 'Cancelled'],
+  ['rejected', 'Rejected'],
 ];
 
 /** @param {{ route: import('../router.js').Route }} props */
