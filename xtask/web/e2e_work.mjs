@@ -227,8 +227,9 @@ await page
   .getByRole('button', { name: /^reject/i })
   .click();
 const reason = page.getByRole('dialog').getByRole('button', { name: /reject/i });
-if (await reason.count()) await reason.click();
-await page.waitForTimeout(800);
+await reason.click();
+await page.getByRole('dialog').waitFor({ state: 'hidden' });
+await page.getByText('Rejected', { exact: true }).first().waitFor();
 await page.goto(`${own}/#/tasks/${run}`);
 await page.locator('.status', { hasText: 'Rejected' }).waitFor();
 await page.locator('.fall').nth(1).waitFor();
