@@ -263,6 +263,7 @@ def adas_things_for_others(house, check, things):
     bodies = boards | {
         "fork": {"steps": 1},
         "/share": {"hours": 1},
+        "/signals": {"data": 1},
         "approvals": {"decision": "reject", "digest": house.shown},
         "calls": {"arguments": {}},
         "runs": {"input": {}},
