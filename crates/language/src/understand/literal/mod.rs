@@ -162,6 +162,9 @@ pub(super) fn completed(reader: &Reader, text: &Text, mut out: Understood) -> Un
     };
     let fits = |argument: &Argument| !is_taken(argument) && !is_name(argument);
     let new: Vec<_> = filled.arguments.into_iter().filter(|(_, argument)| fits(argument)).collect();
+    if new.is_empty() {
+        return out;
+    }
     step.arguments.extend(new);
     let known: Vec<String> = step.arguments.keys().cloned().collect();
     step.missing.retain(|name| !known.contains(name));
