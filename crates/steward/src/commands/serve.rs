@@ -247,6 +247,9 @@ async fn keep_heads(context: &Context, opened: &crate::home::Opened) {
     }
 }
 
+/// The pause before a worker begins again.
+const WORKER_PAUSE: Duration = Duration::from_secs(2);
+
 /// Runs queued tasks beside the requests, until it is stopped.
 async fn worker(
     set: &ServeSettings,
@@ -262,5 +265,14 @@ async fn worker(
         drain: Duration::from_secs(set.drain_seconds),
         ..ServiceOptions::default()
     };
-    Ok(Service::new(runner, options).run(stop.clone(), Arc::new(|_, _| {})).await?)
+    let service = Service::new(runner, options);
+    // A store that is away must not end the server: the worker begins again when it is back.
+    while let Err(error) = service.run(stop.clone(), Arc::new(|_, _| {})).await {
+        eprintln!("the worker begins again: {error}");
+        tokio::select! {
+            () = stop.cancelled() => return Ok(()),
+            () = tokio::time::sleep(WORKER_PAUSE) => {}
+        }
+    }
+    Ok(())
 }
