@@ -1,5 +1,5 @@
-//! What a program is compiled from. A [`Definition`] is whole in itself: journalled at the start of
-//! a task, it compiles to the same program on any machine, whatever the files say by then.
+//! The input of compilation. A [`Definition`] is self-contained: it is journalled at the start of a
+//! task and compiles to the same program on any machine, even after the files have changed.
 
 use crate::static_plan::StaticPlan;
 use serde::{Deserialize, Serialize};
@@ -9,13 +9,13 @@ use steward_domain::{
     Workflow,
 };
 
-/// What runs.
+/// The kind of definition that a program executes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Root {
-    /// Subtasks in the order of their data.
+    /// Subtasks, ordered by their data dependencies.
     Plan(Plan),
-    /// Steps that a model wrote before anything was read.
+    /// Steps that a model planned before it read any data.
     StaticPlan(StaticPlan),
     /// A graph.
     Workflow(Workflow),
@@ -24,7 +24,7 @@ pub enum Root {
 }
 
 impl Root {
-    /// For messages: `workflow review`.
+    /// The title for messages, such as `workflow review`.
     #[must_use]
     pub fn title(&self) -> String {
         match self {
@@ -36,20 +36,20 @@ impl Root {
     }
 }
 
-/// What the engine must know of a tool.
+/// The properties of a tool that the engine needs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolSpec {
     /// Its name.
     pub name: ToolName,
-    /// Where it lives; nothing for built-in ones.
+    /// The server that provides it; `None` for built-in tools.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<ServerName>,
-    /// What a repeated call does.
+    /// Whether a repeated call is safe.
     #[serde(default)]
     pub safety: Idempotency,
-    /// How long a call may take.
+    /// The timeout of a call.
     pub timeout_seconds: u32,
-    /// What to try when it fails, in order.
+    /// The tools to try when it fails, in order.
     #[serde(default)]
     pub fallback_tools: Vec<ToolName>,
     /// Fields of its results that the operator trusts.
@@ -70,7 +70,7 @@ impl From<&ToolDefinition> for ToolSpec {
     }
 }
 
-/// Who knows the agents and tools that a definition names.
+/// Resolves the agents, tools and workflows that a definition names.
 pub trait Lookup {
     /// The agent with this name.
     fn agent(&self, name: &AgentName) -> Option<Agent>;
@@ -82,27 +82,27 @@ pub trait Lookup {
     }
 }
 
-/// What becomes of a call whose outcome is not known and that must not be repeated.
+/// How to handle a call with an unknown outcome that must not be repeated.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OnUnknown {
     /// The node fails.
     Fail,
-    /// A person says what came of it.
+    /// A person reports the outcome.
     #[default]
     Ask,
     /// The next fallback tool is tried; without one the node fails.
     Fallback,
 }
 
-/// What becomes of a plan when one of its subtasks fails.
+/// How to handle a plan when one of its subtasks fails.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OnFailure {
     /// The plan fails.
     #[default]
     Fail,
-    /// What needs it is skipped, and the rest is carried out. The plan fails when nothing was done.
+    /// Dependent subtasks are skipped and the rest runs. The plan fails when no subtask succeeded.
     Continue,
 }
 
@@ -112,11 +112,11 @@ impl OnFailure {
     }
 }
 
-/// How failures, limits and waiting are handled; the same for the whole run.
+/// Settings for failures, limits and waiting; they apply to the whole run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Settings {
-    /// Attempts after the first, for failures that may pass.
+    /// Retries after the first attempt, for transient failures.
     pub retries: u32,
     /// The wait before the second attempt; it doubles each time.
     pub backoff_ms: u64,
@@ -124,33 +124,33 @@ pub struct Settings {
     pub backoff_cap_ms: u64,
     /// How often a session may make the same call with the same arguments.
     pub same_call: u32,
-    /// How often a cycle may come round with nothing changed.
+    /// How often a cycle may repeat without a change of state.
     pub same_state: u32,
-    /// How often in a row a model is told that its reply was of no use.
+    /// How many times in a row a model may be asked to correct its reply.
     pub repairs: u32,
-    /// How many calls of tools that do not exist a session may ask for.
+    /// How many calls of unknown tools a session may request.
     pub strange_tools: u32,
-    /// Calls that one reply may ask for.
+    /// The maximum number of calls in one reply.
     pub calls_per_reply: usize,
-    /// How deep agents may call agents.
+    /// The maximum nesting depth of agents that call agents.
     pub depth: u8,
-    /// Tokens of a prompt where the definition does not say.
+    /// The prompt size in tokens where the definition sets none.
     pub context_tokens: u32,
-    /// Characters of a tool's result that a model is shown.
+    /// The maximum number of characters of a tool result in a prompt.
     pub result_chars: usize,
-    /// Bytes of an output that are kept in the state.
+    /// The maximum number of bytes of an output in the state.
     pub output_bytes: usize,
-    /// How long a person may take where the node does not say.
+    /// The approval timeout where the node sets none.
     pub approval_seconds: u32,
-    /// What becomes of a tool's question that nobody answers.
+    /// How to handle an approval of a call that times out.
     pub on_approval_timeout: TimeoutOutcome,
-    /// What becomes of calls whose outcome is not known.
+    /// How to handle calls whose outcome is unknown.
     pub on_unknown: OnUnknown,
-    /// What becomes of a plan when one of its subtasks fails.
+    /// How to handle a plan when one of its subtasks fails.
     #[serde(skip_serializing_if = "OnFailure::is_default")]
     pub on_failure: OnFailure,
-    /// Limits beside the definition's own, such as what is left of a parent's budget; the tighter
-    /// one counts.
+    /// Limits in addition to the definition's own, such as the rest of a parent's budget. The
+    /// tighter limit applies.
     pub limits: Limits,
 }
 
@@ -178,19 +178,19 @@ impl Default for Settings {
     }
 }
 
-/// A definition with everything it names.
+/// A definition with everything that it references.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Definition {
-    /// What runs.
+    /// The definition that is executed.
     pub root: Root,
-    /// The agents it names, and those they name.
+    /// The agents that it references, directly or through other agents.
     pub agents: BTreeMap<AgentName, Agent>,
-    /// The tools they all name, with their fallbacks.
+    /// The tools that all of them reference, with their fallbacks.
     pub tools: BTreeMap<ToolName, ToolSpec>,
-    /// The workflows that run as tasks of their own, and those they name.
+    /// The workflows that run as sub-tasks, directly or through other workflows.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub workflows: BTreeMap<AgentName, Workflow>,
-    /// How it runs.
+    /// The settings of the run.
     pub settings: Settings,
 }
 
@@ -207,8 +207,8 @@ impl Lookup for Definition {
 }
 
 impl Definition {
-    /// Takes in everything that `root` names and `lookup` knows. What is not known is found missing
-    /// by [`crate::Program::compile`], which says where it was named.
+    /// Collects everything that `root` references and `lookup` can resolve. Unresolved names are
+    /// reported by [`crate::Program::compile`], with the place of the reference.
     #[must_use]
     pub fn gather(root: Root, settings: Settings, lookup: &dyn Lookup) -> Self {
         let mut found = Self {
@@ -270,8 +270,8 @@ impl Definition {
         found
     }
 
-    /// The same definitions with one of the workflows as what runs: how a sub-workflow's task is
-    /// compiled.
+    /// The same definitions with one of the workflows as root. A sub-workflow's task is compiled
+    /// from it.
     #[must_use]
     pub fn for_workflow(&self, name: &AgentName, limits: Limits) -> Option<Self> {
         let root = Root::Workflow(self.workflows.get(name)?.clone());
@@ -279,8 +279,7 @@ impl Definition {
         Some(Self::gather(root, settings, self))
     }
 
-    /// The same definitions with one of the agents as what runs: how a sub-agent's task is
-    /// compiled.
+    /// The same definitions with one of the agents as root. A sub-agent's task is compiled from it.
     #[must_use]
     pub fn for_agent(&self, name: &AgentName, limits: Limits) -> Option<Self> {
         let root = Root::Agent(self.agents.get(name)?.clone());

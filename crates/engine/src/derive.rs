@@ -1,11 +1,11 @@
-//! What other engines take from a clock or a random generator: ids, jitter, hashes, token counts.
-//! Here each is a function of its arguments, so that the same events give the same bytes.
+//! Deterministic ids, jitter, hashes and token counts. Each is a function of its arguments, not of
+//! a clock or a random generator, so the same events give the same bytes.
 
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use steward_domain::{CallId, JsonObject, MessageId, Sha256Hex, TaskId};
 
-/// The first 16 bytes of a SHA-256, dressed as a UUID of version 8 (made by the application).
+/// The first 16 bytes of a SHA-256 as a UUID of version 8 (application-defined).
 fn uuid_bytes(task: TaskId, kind: &str, number: u64) -> [u8; 16] {
     let mut hasher = Sha256::new();
     hasher.update(task.0.as_bytes());
@@ -24,7 +24,7 @@ fn uuid_bytes(task: TaskId, kind: &str, number: u64) -> [u8; 16] {
     bytes
 }
 
-/// `TaskId` wraps a UUID whose crate is not ours to name; its text form is enough to build one.
+/// The UUID crate of `TaskId` is not a dependency here; the text form is enough to build one.
 fn uuid_text(bytes: [u8; 16]) -> String {
     let mut text = String::with_capacity(36);
     for (place, byte) in bytes.iter().enumerate() {
@@ -47,7 +47,7 @@ pub(crate) fn call_key(task: TaskId, number: u64) -> CallId {
     uuid_text(uuid_bytes(task, "call", number)).parse().unwrap_or(CallId(task.0))
 }
 
-/// The id of the task that a call of a sub-agent starts. Starting it twice is starting it once.
+/// The id of the task that a sub-agent call starts. Starting it is idempotent.
 #[must_use]
 pub fn child_task(task: TaskId, number: u64) -> TaskId {
     uuid_text(uuid_bytes(task, "sub", number)).parse().unwrap_or(task)
@@ -58,8 +58,8 @@ pub(crate) fn message_id(task: TaskId, number: u64) -> MessageId {
     uuid_text(uuid_bytes(task, "message", number)).parse().unwrap_or(MessageId(task.0))
 }
 
-/// SHA-256 over parts, each with its length before it, so that no two lists of parts give the same
-/// bytes.
+/// SHA-256 over length-prefixed parts. The prefix keeps different lists of parts from giving the
+/// same bytes.
 pub(crate) fn digest<'a>(parts: impl IntoIterator<Item = &'a str>) -> Sha256Hex {
     let mut hasher = Sha256::new();
     for part in parts {
@@ -73,13 +73,13 @@ pub(crate) fn digest<'a>(parts: impl IntoIterator<Item = &'a str>) -> Sha256Hex 
     text.parse().unwrap_or_else(|_| zero_digest())
 }
 
-/// Hexadecimal of 32 bytes always parses; this stands for the branch that cannot be.
+/// Stands for the unreachable branch: hexadecimal of 32 bytes always parses.
 #[allow(clippy::unwrap_used, reason = "64 zeros are a digest")]
 fn zero_digest() -> Sha256Hex {
     "0".repeat(64).parse().unwrap()
 }
 
-/// FNV-1a, 64 bits: for noticing repetition, not for proof.
+/// FNV-1a with 64 bits. It detects repetition; it is not cryptographic.
 #[derive(Clone, Copy)]
 pub(crate) struct Fnv(u64);
 
@@ -100,7 +100,7 @@ impl Fnv {
     }
 
     pub(crate) fn object(self, object: &JsonObject) -> Self {
-        // Keys in order, whatever order the map keeps.
+        // Keys are sorted, independent of the order of the map.
         let mut sorted: Vec<_> = object.iter().collect();
         sorted.sort_by_key(|(key, _)| key.as_str());
         sorted
@@ -122,8 +122,8 @@ impl Fnv {
     }
 }
 
-/// How long to wait before the next attempt, in microseconds: doubled each time, and between half
-/// and all of it, so that many tasks that failed together do not come back together.
+/// The wait before the next attempt, in microseconds. It doubles each time, with jitter between
+/// half and all of it, so that tasks that failed together do not retry together.
 pub(crate) fn backoff_micros(task: TaskId, number: u64, attempt: u32, base_ms: u64, cap_ms: u64) -> i64 {
     let doubled = base_ms.saturating_mul(1u64 << attempt.saturating_sub(1).min(20)).min(cap_ms);
     let hash = Fnv::new().bytes(task.0.as_bytes()).number(number).number(u64::from(attempt)).finish();
@@ -132,7 +132,7 @@ pub(crate) fn backoff_micros(task: TaskId, number: u64, attempt: u32, base_ms: u
     i64::try_from(half + jitter).unwrap_or(i64::MAX)
 }
 
-/// About how many tokens a text is for a model: a quarter of its bytes, and some for its frame.
+/// Estimates the tokens of a text: a quarter of its bytes plus a fixed overhead.
 #[must_use]
 pub fn estimate_tokens(text: &str) -> u32 {
     u32::try_from(text.len() / 4).unwrap_or(u32::MAX).saturating_add(4)

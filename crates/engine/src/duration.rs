@@ -1,12 +1,12 @@
-//! Durations and times of day as people write them. Pure: the moment they count from is an
-//! argument.
+//! Parses durations and times of day as people write them. The functions are pure: the current time
+//! is an argument.
 
 use jiff::civil::{Date, DateTime, Time};
 use jiff::tz::TimeZone;
 use jiff::{Timestamp as Instant, ToSpan as _};
 use steward_domain::Timestamp;
 
-/// The longest wait: ten years. Longer ones are mistakes.
+/// The longest wait: ten years. A longer one is treated as a mistake.
 const LONGEST: i64 = 10 * 366 * 86_400_000_000;
 
 /// Microseconds of `90s`, `15m`, `2h`, `1d`, `1w`, `500ms`, `1h 30m`; a plain number is seconds.
@@ -54,21 +54,21 @@ fn bounded(micros: f64) -> Option<i64> {
     (micros.is_finite() && micros >= 0.0 && micros <= LONGEST as f64).then_some(micros as i64)
 }
 
-/// The zone of this name.
+/// The time zone of this name.
 pub(crate) fn zone(name: &str) -> Result<TimeZone, String> {
     TimeZone::get(name).map_err(|_| format!("there is no time zone {name:?}. Write such as Europe/Berlin"))
 }
 
-/// The moment that a text names, after `now`: a time of day is the next one in the zone; a date and
-/// time without an offset is in the zone. Where the clock goes forward, a time of day that does not
-/// exist is the first moment after the gap; where it goes back, the first of the two counts.
+/// The time that a text names, after `now`. A time of day is its next occurrence in the zone; a
+/// date and time without an offset is in the zone. When clocks go forward, a time of day in the gap
+/// is the first moment after the gap. When clocks go back, the first of the two counts.
 pub(crate) fn moment_after(text: &str, zone_name: &str, now: Timestamp) -> Result<Timestamp, String> {
     let text = text.trim();
     let zone = zone(zone_name)?;
     if let Some(time) = time_of_day(text) {
         let instant = Instant::from_microsecond(now.micros()).map_err(|error| error.to_string())?;
         let mut day = instant.to_zoned(zone.clone()).date();
-        // Today or tomorrow; the day after where a zone leaves a day out.
+        // Today or tomorrow; one day later where a zone skips a day.
         for _ in 0..3 {
             let at = day.to_datetime(time).to_zoned(zone.clone()).map_err(|error| error.to_string())?;
             let at = at.timestamp().as_microsecond();
@@ -81,7 +81,7 @@ pub(crate) fn moment_after(text: &str, zone_name: &str, now: Timestamp) -> Resul
     moment(text, zone)
 }
 
-/// The moment of a date, a date and time, or one with an offset.
+/// Parses a date, a date and time, or one with an offset.
 pub(crate) fn moment(text: &str, zone: TimeZone) -> Result<Timestamp, String> {
     let text = text.trim();
     let unread = || {
@@ -116,7 +116,7 @@ fn time_of_day(text: &str) -> Option<Time> {
     Time::new(hour, minute, second, 0).ok()
 }
 
-/// A moment as text, in a zone and a format such as `%Y-%m-%d %H:%M`.
+/// Formats a time in a zone, with a format such as `%Y-%m-%d %H:%M`.
 pub(crate) fn written(at: Timestamp, format: &str, zone: TimeZone) -> Result<String, String> {
     let instant = Instant::from_microsecond(at.micros()).map_err(|error| error.to_string())?;
     jiff::fmt::strtime::format(format, &instant.to_zoned(zone))
@@ -151,11 +151,11 @@ mod tests {
         for (now, text, zone, next) in [
             ("2026-11-18T13:00:00Z", "03:00", "Europe/Berlin", "2026-11-19T02:00:00Z"),
             ("2026-11-18T01:00:00Z", "03:00", "Europe/Berlin", "2026-11-18T02:00:00Z"),
-            // Exactly now is tomorrow.
+            // A time equal to now is tomorrow.
             ("2026-11-18T03:00:00Z", "03:00", "UTC", "2026-11-19T03:00:00Z"),
             // 02:30 does not exist in the night of 29 March 2026.
             ("2026-03-28T12:00:00Z", "02:30", "Europe/Berlin", "2026-03-29T01:30:00Z"),
-            // 02:30 comes twice in the night of 25 October 2026: the first counts.
+            // 02:30 occurs twice in the night of 25 October 2026: the first counts.
             ("2026-10-24T12:00:00Z", "02:30", "Europe/Berlin", "2026-10-25T00:30:00Z"),
             ("2026-11-18T13:00:00Z", "2026-12-01T08:00", "Europe/Berlin", "2026-12-01T07:00:00Z"),
             ("2026-11-18T13:00:00Z", "2026-12-01", "UTC", "2026-12-01T00:00:00Z"),

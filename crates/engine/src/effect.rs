@@ -1,5 +1,5 @@
-//! What is to be done, as the runtime is told. An effect is journalled as intent before it is
-//! carried out.
+//! Effects: the actions that the engine requests from the runtime. An effect is journalled as
+//! intent before it is executed.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -21,18 +21,18 @@ impl fmt::Display for EffectId {
     }
 }
 
-/// That a person agreed to exactly one call.
+/// The approval of a person for exactly one call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Approval {
-    /// What was shown to them.
+    /// The digest of what the person was shown.
     pub digest: Sha256Hex,
-    /// Who agreed.
+    /// The person who approved.
     pub by: String,
-    /// The question that they answered: the call uses it up.
+    /// The approval request that was decided; the call consumes it.
     pub gate: EffectId,
 }
 
-/// What a person is asked about.
+/// The subject of an approval request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Subject {
@@ -40,61 +40,61 @@ pub enum Subject {
     Node,
     /// A checkpoint before a node.
     Checkpoint,
-    /// A call of a tool that asks first. Approve makes it; modify changes `arguments`, which are
-    /// then asked about anew.
+    /// A call of a tool that needs approval. Approve executes it; modify changes `arguments`, and
+    /// the new arguments need a new approval.
     Call,
-    /// Several calls of an agent that ask first, in their order. Approve makes all of them, reject
+    /// Several calls of an agent that need approval, in order. Approve executes all of them, reject
     /// none.
     Calls,
-    /// A call whose outcome is not known. Approve makes it again; modify with `output` says what
-    /// came of it; reject fails it.
+    /// A call whose outcome is unknown. Approve repeats it; modify with `output` reports the
+    /// outcome; reject fails it.
     UnknownOutcome,
 }
 
-/// Everything a person sees before they decide. The digest covers it.
+/// Everything that a person is shown before the decision. The digest covers it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Question {
-    /// What kind of question.
+    /// The kind of request.
     pub subject: Subject,
-    /// The node it stands at.
+    /// The node that requests the decision.
     pub node: NodeName,
-    /// In words: the node's text, or why policy asks.
+    /// The text: the node's own, or the reason why policy requires approval.
     pub text: String,
     /// The tool, for calls.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool: Option<ToolName>,
-    /// All tools, where several calls are decided on together.
+    /// All tools, where several calls are decided together.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<ToolName>,
-    /// The exact arguments, for calls; by number and tool, where there are several.
+    /// The exact arguments of a call; keyed by number and tool where there are several.
     #[serde(default, skip_serializing_if = "JsonObject::is_empty")]
     pub arguments: JsonObject,
-    /// Where each came from.
+    /// The provenance of each argument.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub provenance: BTreeMap<String, Provenance>,
-    /// What making the call does: `read_only`, `keyed`, `none`.
+    /// Whether repeating the call is safe: `read_only`, `keyed`, `none`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub safety: Option<Idempotency>,
-    /// The roles that may decide; everybody who may approve when empty.
+    /// The roles that may decide; when empty, every user with the right to approve.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub approvers: Vec<Label>,
-    /// How often it was passed on because nobody answered.
+    /// How often the request was escalated after a timeout.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub escalation: u32,
 }
 
-/// One thing to do. Those with an id stay pending until an event names it.
+/// One action to execute. An effect with an id stays pending until an event names it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[allow(missing_docs, reason = "the fields say themselves what they are; the variants are documented")]
 pub enum Effect {
-    /// Ask a model. What it is shown is [`crate::State::prompt`] with this id: messages are not
-    /// copied into effects.
+    /// Call a model. The prompt is [`crate::State::prompt`] with this id: messages are not copied
+    /// into effects.
     CallModel { id: EffectId, agent: AgentName, attempt: u32 },
     /// Call a tool.
     CallTool {
         id: EffectId,
-        /// The same for every attempt at the same call.
+        /// The idempotency key: the same for every attempt of a call.
         key: CallId,
         tool: ToolName,
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -102,59 +102,59 @@ pub enum Effect {
         node: NodeName,
         arguments: JsonObject,
         provenance: BTreeMap<String, Provenance>,
-        /// Who decided that it is made at all; this is all there is to judge of a call without
-        /// arguments.
+        /// The origin of the decision to make the call. For a call without arguments, policy judges
+        /// only this.
         #[serde(default = "untrusted")]
         origin: Provenance,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         approval: Option<Approval>,
         timeout_seconds: u32,
-        /// What the engine takes a repetition to do.
+        /// The engine's classification of a repeated call.
         safety: Idempotency,
         attempt: u32,
     },
-    /// Send [`crate::Event::TimerFired`] then.
+    /// Send [`crate::Event::TimerFired`] at this time.
     StartTimer { id: EffectId, at: Timestamp },
-    /// Ask a person.
+    /// Ask a person for a decision.
     AskHuman { id: EffectId, digest: Sha256Hex, question: Question, expires_at: Timestamp },
-    /// Run an agent as a task of its own, with a history of its own.
+    /// Run an agent as a sub-task with its own message history.
     StartSub {
         id: EffectId,
         task_id: TaskId,
         agent: AgentName,
         task: String,
-        /// Whether the text may stem from data; goes into the sub-task's `started`.
+        /// Whether the text may come from data; copied into the sub-task's `started`.
         untrusted: bool,
         depth: u8,
-        /// What is left of this task's budget.
+        /// The remaining budget of this task.
         limits: Limits,
     },
-    /// Run a workflow as a task of its own.
+    /// Run a workflow as a sub-task.
     StartWorkflow {
         id: EffectId,
         task_id: TaskId,
         workflow: AgentName,
         input: Value,
-        /// Whether the input may stem from data; goes into the sub-task's `started`.
+        /// Whether the input may come from data; copied into the sub-task's `started`.
         untrusted: bool,
         depth: u8,
-        /// What is left of this task's budget.
+        /// The remaining budget of this task.
         limits: Limits,
         attempt: u32,
     },
     /// Wait for a signal of this name.
     AwaitSignal { id: EffectId, name: NodeName, node: NodeName },
-    /// Stop carrying out this effect; whatever comes of it is no longer awaited.
+    /// Cancel this effect; its result is ignored.
     Cancel { id: EffectId },
-    /// A place worth naming in the history.
+    /// A named position in the history.
     Checkpoint { position: NodeName, awaiting_human: bool },
     /// The task is done.
     Finish { result: Value },
     /// The task has failed.
     Fail { code: String, message: String },
-    /// The task ended with the no of a person.
+    /// A person rejected the task.
     Rejected { message: String },
-    /// The task was called off.
+    /// The task was cancelled.
     Cancelled { by: String },
 }
 
@@ -162,7 +162,7 @@ fn is_zero(number: &u32) -> bool {
     *number == 0
 }
 
-/// An effect that does not say who decided on it is judged as if data had.
+/// The default for an effect without an origin: it is judged as untrusted.
 pub(crate) fn untrusted() -> Provenance {
     Provenance::Untrusted
 }

@@ -1,14 +1,14 @@
-//! Why a definition is refused, why an event is refused, and why a task failed.
+//! Errors of definitions, rejected events, and failures of tasks.
 
 use crate::EffectId;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use steward_domain::{Coded, ErrorClass, NodeName, Problem};
 
-/// Everything that is wrong with a definition, so that a person fixes it in one go.
+/// All problems of a definition, so that they can be fixed in one pass.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problems {
-    /// What was compiled: `workflow review`.
+    /// The title of what was compiled, such as `workflow review`.
     pub what: String,
     /// Never empty.
     pub problems: Vec<Problem>,
@@ -55,7 +55,7 @@ impl Coded for Error {
     }
 }
 
-/// Why an event changed nothing.
+/// Why an event was rejected and changed nothing.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[allow(missing_docs, reason = "the message of each variant says what its fields are")]
 pub enum Rejected {
@@ -113,24 +113,24 @@ impl Coded for Rejected {
 
 macro_rules! codes {
     ($($(#[$doc:meta])* $name:ident = $text:literal, $page:literal;)*) => {
-        /// Why a task or a part of it failed; stable words that people and programs can match.
+        /// The code of a failed task or node: stable names that people and programs can match.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
         pub enum Code { $($(#[$doc])* #[serde(rename = $text)] $name,)* }
 
         impl Code {
-            /// The word.
+            /// The name of the code.
             #[must_use]
             pub fn name(self) -> &'static str {
                 match self { $(Self::$name => $text,)* }
             }
 
-            /// The page in `docs/errors/` that explains it.
+            /// The page in `docs/errors/` that documents the code.
             #[must_use]
             pub fn page(self) -> &'static str {
                 match self { $(Self::$name => $page,)* }
             }
 
-            /// The code of this word.
+            /// The code with this name.
             #[must_use]
             pub fn named(name: &str) -> Option<Self> {
                 match name { $($text => Some(Self::$name),)* _ => None }
@@ -140,65 +140,65 @@ macro_rules! codes {
 }
 
 codes! {
-    /// Nodes passed, or rounds of one agent.
+    /// The limit of nodes, or of rounds of one agent.
     BudgetIterations = "BUDGET_ITERATIONS", "ENG010";
-    /// Tokens.
+    /// The limit of tokens.
     BudgetTokens = "BUDGET_TOKENS", "ENG010";
-    /// Money.
+    /// The limit of cost.
     BudgetMoney = "BUDGET_MONEY", "ENG010";
-    /// Time from start to end.
+    /// The limit of elapsed time.
     BudgetTime = "BUDGET_TIME", "ENG010";
-    /// The same call again and again.
+    /// The same call was repeated too often.
     LoopRepeatedCall = "LOOP_REPEATED_CALL", "ENG011";
-    /// A cycle came round with nothing changed.
+    /// A cycle repeated without a change of state.
     LoopNoProgress = "LOOP_NO_PROGRESS", "ENG011";
     /// One message alone is larger than the model's context.
     ContextOverflow = "CONTEXT_OVERFLOW", "ENG012";
-    /// The model could not be asked.
+    /// The call of the model failed.
     ModelFailed = "MODEL_FAILED", "ENG012";
-    /// The model said nothing usable, even after being told.
+    /// The model gave no usable reply, even after corrections.
     ModelNonsense = "MODEL_NONSENSE", "ENG012";
     /// The model kept calling tools that do not exist.
     ModelUnknownTool = "MODEL_UNKNOWN_TOOL", "ENG012";
-    /// A tool failed, and so did what stands in for it.
+    /// A tool failed, and so did its fallbacks.
     ToolFailed = "TOOL_FAILED", "ENG013";
-    /// A tool did not answer in time, and neither did what stands in for it.
+    /// A tool timed out, and so did its fallbacks.
     ToolTimeout = "TOOL_TIMEOUT", "ENG013";
-    /// Policy refused.
+    /// Policy denied the call.
     Denied = "DENIED", "ENG014";
     /// A call may or may not have happened.
     OutcomeUnknown = "OUTCOME_UNKNOWN", "ENG015";
-    /// A person said no.
+    /// A person rejected the request.
     Rejected = "REJECTED", "ENG016";
-    /// Nobody answered in time.
+    /// The approval timed out.
     ApprovalExpired = "APPROVAL_EXPIRED", "ENG017";
     /// An expression could not be evaluated.
     Expression = "EXPRESSION", "ENG018";
-    /// No edge of the node may be taken.
+    /// No edge of the node matches.
     NoRoute = "NO_ROUTE", "ENG018";
     /// Too many branches failed.
     ParallelFailed = "PARALLEL_FAILED", "ENG019";
-    /// A subtask that this one needs failed.
+    /// A subtask that this one depends on failed.
     NeedMissing = "NEED_MISSING", "ENG019";
     /// A sub-agent failed.
     SubFailed = "SUB_FAILED", "ENG020";
-    /// Agents called agents too deep.
+    /// Agents called agents beyond the maximum depth.
     TooDeep = "TOO_DEEP", "ENG020";
     /// Too many items of a map failed.
     MapFailed = "MAP_FAILED", "ENG019";
-    /// What the task was given does not fit its declared inputs.
+    /// The input does not match the declared inputs.
     InputInvalid = "INPUT_INVALID", "ENG021";
-    /// What came out does not fit the declared outputs.
+    /// The result does not match the declared outputs.
     OutputInvalid = "OUTPUT_INVALID", "ENG022";
     /// No signal arrived in time.
     SignalExpired = "SIGNAL_EXPIRED", "ENG023";
-    /// The engine is wrong.
+    /// A defect of the engine.
     Bug = "BUG", "ENG007";
 }
 
 impl Code {
-    /// Whether the sentence beside the code may hold words of a tool, a sub-agent or a model. Only
-    /// what the engine or a person says of itself does not.
+    /// Whether the message may contain text of a tool, a sub-agent or a model. Only messages of the
+    /// engine itself or of a person do not.
     #[must_use]
     pub fn carries_data(self) -> bool {
         !matches!(
@@ -219,12 +219,12 @@ impl Code {
     }
 }
 
-/// What went wrong, in a word for programs and a sentence for people.
+/// A failure: a code for programs and a message for people.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
-    /// The word.
+    /// The code.
     pub code: Code,
-    /// The sentence.
+    /// The message.
     pub message: String,
     /// The node that failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -236,7 +236,7 @@ impl Failure {
         Self { code, message: message.into(), node: None }
     }
 
-    /// The same at this node, unless it names one already.
+    /// Sets the node, unless one is set already.
     pub(crate) fn at(mut self, node: &NodeName) -> Self {
         self.node.get_or_insert_with(|| node.clone());
         self

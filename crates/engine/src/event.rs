@@ -1,5 +1,5 @@
-//! What happened, as the runtime tells it. The runtime journals each event; nothing else of a
-//! task's running is stored.
+//! Events: the inputs of the engine, sent by the runtime. The runtime journals each event. Nothing
+//! else about the execution of a task is stored.
 
 use crate::{EffectId, ToolSpec};
 use serde::{Deserialize, Serialize};
@@ -13,36 +13,36 @@ use steward_domain::{
 #[serde(tag = "type", rename_all = "snake_case")]
 #[allow(missing_docs, reason = "the fields say themselves what they are; the variants are documented")]
 pub enum Event {
-    /// Work begins. Always the first.
+    /// The task starts. It is always the first event.
     Started {
         task: TaskId,
         input: Value,
-        /// How many agents stand above this one.
+        /// The number of agents above this one.
         #[serde(default)]
         depth: u8,
-        /// Whether the input stems from data or from a model that has read data, not from a person.
+        /// Whether the input comes from data, or from a model that has read data.
         #[serde(default)]
         untrusted: bool,
-        /// What was said in the conversation before; the first agent is shown it.
+        /// Earlier messages of the conversation; they are shown to the first agent.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         earlier: Vec<EarlierMessage>,
         at: Timestamp,
     },
-    /// A model answered.
+    /// A model replied.
     ModelReplied { effect: EffectId, reply: Reply, at: Timestamp },
-    /// A model did not answer.
+    /// A model call failed.
     ModelFailed {
         effect: EffectId,
         class: Class,
         message: String,
-        /// What the server asked us to wait.
+        /// The `Retry-After` of the server.
         #[serde(default)]
         retry_after_seconds: Option<u32>,
         at: Timestamp,
     },
-    /// A call of a tool ended, in whatever way.
+    /// A call of a tool ended, with any outcome.
     ToolEnded { effect: EffectId, outcome: ToolOutcome, at: Timestamp },
-    /// A timer ran out.
+    /// A timer expired.
     TimerFired { timer: EffectId, at: Timestamp },
     /// A person decided.
     HumanDecided {
@@ -52,21 +52,21 @@ pub enum Event {
         message: String,
         #[serde(default)]
         state_updates: JsonObject,
-        /// Who.
+        /// The user who decided.
         by: String,
-        /// From where: `cli`, `slack`, an address.
+        /// The channel: `cli`, `slack`, an address.
         #[serde(default)]
         from: String,
-        /// What they were shown.
+        /// The digest of what the user was shown.
         digest: Sha256Hex,
         at: Timestamp,
     },
     /// A sub-agent's task ended.
     SubEnded {
         effect: EffectId,
-        /// Its summary, or why it failed.
+        /// Its summary, or the reason of its failure.
         summary: Result<String, String>,
-        /// What a sub-workflow gave.
+        /// The output of a sub-workflow.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         output: Option<Value>,
         #[serde(default)]
@@ -75,32 +75,31 @@ pub enum Event {
     },
     /// A signal from outside arrived.
     Signalled {
-        /// Its name.
+        /// The name of the signal.
         name: NodeName,
-        /// What it carries.
+        /// The payload.
         data: Value,
-        /// The sender's idempotency key: a key counts once.
+        /// The sender's idempotency key: signals with the same key count once.
         key: String,
-        /// Who sent it.
+        /// The sender.
         by: String,
         at: Timestamp,
     },
-    /// Somebody wants it to stop.
+    /// A user asked to cancel the task.
     CancelRequested { by: String, at: Timestamp },
-    /// The person for whom the task runs may not use what it needs any more: it fails with this
-    /// reason.
+    /// The user of the task lost a right that the task needs. The task fails with this reason.
     Refused { reason: String, at: Timestamp },
-    /// The process that carried out the effects is gone, and another takes over.
+    /// The process that executed the effects has stopped, and another one takes over.
     Recovered {
-        /// Effects that had begun and have no receipt. What is pending and not named here had not
-        /// begun.
+        /// Effects that were started and have no receipt. A pending effect that is not listed was
+        /// not started.
         in_flight: Vec<InFlight>,
         at: Timestamp,
     },
 }
 
 impl Event {
-    /// When it happened.
+    /// The time of the event.
     #[must_use]
     pub fn at(&self) -> Timestamp {
         match self {
@@ -118,7 +117,7 @@ impl Event {
         }
     }
 
-    /// The effect it answers.
+    /// The effect that the event answers.
     #[must_use]
     pub fn effect(&self) -> Option<EffectId> {
         match self {
@@ -140,84 +139,84 @@ impl Event {
 /// A message of the conversation that a task belongs to.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EarlierMessage {
-    /// Who said it: the person, or the agent. What an agent said may stem from data.
+    /// The author: the person or the agent. An agent's text may come from data.
     pub role: Role,
-    /// What was said.
+    /// The text.
     pub text: String,
-    /// The calls that the agent asked for.
+    /// The calls that the agent requested.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<AskedCall>,
-    /// The call that it answers, for the role `tool`.
+    /// The id of the call that it answers, for the role `tool`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answers: Option<String>,
-    /// Whether it stands behind the task: a call that the agent asked for, and its result. Such
-    /// messages are the last of a list.
+    /// Whether it follows the task message: a call that the agent requested, and its result. Such
+    /// messages are last in the list.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub follows: bool,
 }
 
 impl EarlierMessage {
-    /// Words alone.
+    /// A message with text only.
     #[must_use]
     pub fn new(role: Role, text: impl Into<String>) -> Self {
         Self { role, text: text.into(), calls: Vec::new(), answers: None, follows: false }
     }
 }
 
-/// An effect that had begun when its process went away.
+/// An effect that was in flight when its process stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InFlight {
-    /// Which.
+    /// The id of the effect.
     pub effect: EffectId,
-    /// What doing it again would do.
+    /// Whether repeating it is safe.
     pub safety: Idempotency,
 }
 
-/// What a model said.
+/// The reply of a model.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Reply {
-    /// In words.
+    /// The text.
     pub text: String,
-    /// Calls it wants made, all at once.
+    /// The calls that it requests; they may run in parallel.
     pub tool_calls: Vec<AskedCall>,
-    /// What it used.
+    /// The tokens and the cost.
     pub usage: Usage,
 }
 
-/// A call as a model asks for it. Nothing of it is trusted: the tool may not exist, the arguments
-/// may be no object.
+/// A call as a model requests it. It is untrusted: the tool may not exist, and the arguments may
+/// not be an object.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AskedCall {
     /// The model's own id of the call.
     pub id: String,
     /// The tool's name as the model wrote it.
     pub tool: String,
-    /// An object when the model wrote one; its text when that could not be read.
+    /// An object when it could be parsed, otherwise the raw text.
     pub arguments: Value,
 }
 
-/// What was used.
+/// Tokens and cost of a model call.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Usage {
-    /// Tokens read.
+    /// Input tokens.
     pub input_tokens: u64,
-    /// Tokens written.
+    /// Output tokens.
     pub output_tokens: u64,
-    /// Money, in millionths of a US dollar.
+    /// The cost in millionths of a US dollar.
     pub cost_micros: u64,
 }
 
-/// What kind of failure it was; the class alone decides about trying again.
+/// The class of a failure. The class alone decides about retries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Class {
-    /// Wrong arguments, an unknown name: the same again fails again.
+    /// Wrong arguments or an unknown name: a retry fails again.
     User,
-    /// Policy said no.
+    /// Policy denied the call.
     Denied,
-    /// The world was in the way; later may work.
+    /// A temporary failure; a retry may succeed.
     Transient,
     /// A defect.
     Bug,
@@ -228,30 +227,30 @@ pub enum Class {
 #[serde(tag = "outcome", rename_all = "snake_case")]
 #[allow(missing_docs, reason = "the fields say themselves what they are; the variants are documented")]
 pub enum ToolOutcome {
-    /// It answered. What it said is data, never an instruction.
+    /// The tool returned a result. The result is data, never an instruction.
     Success {
         output: Value,
-        /// Where the whole of a result is kept that was too large to carry along.
+        /// The artifact with the whole result, where the result was too large for the event.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         artifact: Option<String>,
     },
-    /// It found tools, which the agent that asked may call from now on.
+    /// The tool found other tools; the agent that called it may call them from now on.
     Found { output: Value, tools: Vec<ToolSpec> },
-    /// It said that it failed, or could not be reached.
+    /// The tool reported a failure, or could not be reached.
     Failed {
         class: Class,
         message: String,
-        /// Whether the call had left this process: what was never sent cannot have had an effect.
+        /// Whether the call was sent: a call that was not sent cannot have had an effect.
         #[serde(default)]
         sent: bool,
     },
-    /// It did not answer in time.
+    /// The call timed out.
     TimedOut,
-    /// It was made, but nobody knows what came of it.
+    /// The call was sent, but its outcome is unknown.
     Unknown,
-    /// Policy refused it; nothing was sent.
+    /// Policy denied the call; nothing was sent.
     Denied { message: String },
-    /// Policy wants a person's word over exactly this digest; nothing was sent.
+    /// Policy requires an approval of exactly this digest; nothing was sent.
     ApprovalNeeded {
         digest: Sha256Hex,
         reason: String,

@@ -1,12 +1,12 @@
-//! Expressions in CEL and texts with `${…}`.
+//! CEL expressions, and texts with `${…}`.
 //!
 //! Invariants
-//! - Length, nesting and loops are limited before anything is evaluated, and so is what an
-//!   expression may walk over.
-//! - The result does not depend on the order of a hash map: a loop over an object goes through its
-//!   sorted keys, objects are sorted on the way out, and messages of failures are made here from
-//!   parts that have an order.
-//! - All loops of one evaluation together are bounded, and so is what a function may build.
+//! - Length, nesting and loops are limited before evaluation. So is the size of the values that an
+//!   expression may iterate over.
+//! - The result does not depend on the order of a hash map: a loop over an object iterates over its
+//!   sorted keys, objects are sorted on output, and error messages are built here from ordered
+//!   parts.
+//! - The loop rounds of one evaluation are bounded in total, and so is what a function builds.
 
 use crate::functions;
 use cel::common::ast::{CallExpr, EntryExpr, Expr, IdedExpr};
@@ -18,21 +18,21 @@ use std::sync::{Arc, LazyLock};
 use steward_domain::JsonObject;
 use steward_domain::Provenance;
 
-/// Characters of one expression.
+/// The maximum number of characters of one expression.
 const LENGTH: usize = 2000;
-/// Loops inside loops.
+/// The maximum nesting of loops.
 const LOOPS: usize = 2;
-/// Values that an expression may walk over.
+/// The maximum number of values that an expression may iterate over.
 const VALUES: usize = 20_000;
 /// The names an expression may use.
 pub(crate) const NAMES: [&str; 9] =
     ["input", "state", "nodes", "data", "iteration", "routing_key", "now", "item", "index"];
 
-/// CEL's own functions; those of [`functions`] are added where an expression calls them. Built
-/// once, because building it costs more than an evaluation.
+/// CEL's own functions; those of [`functions`] are added when an expression calls them. It is built
+/// once, because building it takes longer than an evaluation.
 static ENVIRONMENT: LazyLock<Arc<Env>> = LazyLock::new(|| Arc::new(Env::stdlib()));
 
-/// Gives an expression the values of its names. `None` is a name that has no value here.
+/// Resolves the names of an expression to values. `None` is a name without a value here.
 pub(crate) type Scope<'a> = dyn Fn(&str) -> Option<Value> + 'a;
 
 /// A compiled expression.
@@ -47,12 +47,12 @@ pub(crate) struct Expression {
 }
 
 impl Expression {
-    /// Compiles, or says what is wrong and where.
+    /// Compiles a source; the error names the problem and its position.
     pub(crate) fn compile(source: &str) -> Result<Self, String> {
         if source.chars().count() > LENGTH {
             return Err(format!("must be an expression of at most {LENGTH} characters"));
         }
-        // The parser's own limit is for machines with more stack than a worker's thread has.
+        // The parser's own limit needs more stack than a worker thread has.
         if nesting(source) > 50 {
             return Err("must not be nested deeper than 50 brackets".to_owned());
         }
@@ -84,17 +84,17 @@ impl Expression {
         &self.nodes
     }
 
-    /// The names of data it reads (`data.sales`).
+    /// Whether it reads this name.
     pub(crate) fn uses(&self, name: &str) -> bool {
         self.names.contains(&name)
     }
 
-    /// As it was written.
+    /// The source text.
     pub(crate) fn source(&self) -> &str {
         &self.source
     }
 
-    /// Evaluates it.
+    /// Evaluates the expression.
     pub(crate) fn evaluate(&self, scope: &Scope<'_>) -> Result<Value, String> {
         let mut context = Context::with_env(Arc::clone(&ENVIRONMENT));
         let mut left = VALUES;
@@ -108,7 +108,7 @@ impl Expression {
         from_cel(&value).ok_or_else(|| format!("`{}` gives a value that JSON cannot hold", self.source))
     }
 
-    /// Evaluates to yes or no.
+    /// Evaluates the expression to a boolean.
     pub(crate) fn holds(&self, scope: &Scope<'_>) -> Result<bool, String> {
         match self.evaluate(scope)? {
             Value::Bool(holds) => Ok(holds),
@@ -137,7 +137,7 @@ impl Expression {
         format!("`{}`: {why}", self.source)
     }
 
-    /// Where a part stands, for messages; nothing when it stands nowhere or twice.
+    /// The position of a part, for messages; empty when the part occurs nowhere or twice.
     fn column_of(&self, part: &str) -> String {
         let mut places = self.source.match_indices(part);
         match (places.next(), places.next()) {
@@ -173,12 +173,12 @@ fn nesting(source: &str) -> usize {
 struct Walk {
     names: BTreeSet<String>,
     nodes: BTreeSet<String>,
-    /// Functions that are called and are not CEL's own.
+    /// Called functions that are not CEL's own.
     calls: BTreeSet<String>,
     bound: Vec<String>,
 }
 
-/// What is wrong, and the part of the expression it is about.
+/// The id of the part of the expression, and the problem with it.
 type Misuse = (u64, String);
 
 impl Walk {
@@ -321,7 +321,7 @@ fn kind(value: &Value) -> &'static str {
     }
 }
 
-/// A text for people and models: strings as they are, everything else as JSON.
+/// A text for people and models: strings unquoted, everything else as JSON.
 pub(crate) fn as_text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
@@ -333,9 +333,9 @@ pub(crate) fn as_text(value: &Value) -> String {
 /// A JSON value whose texts may hold `${…}`.
 #[derive(Debug)]
 pub(crate) enum Template {
-    /// As it is.
+    /// A value without expressions.
     Fixed(Value),
-    /// Exactly one expression: the value keeps its type.
+    /// Exactly one expression: the result keeps its type.
     One(Expression),
     /// Text with expressions in it.
     Text(Vec<Part>),
@@ -348,14 +348,14 @@ pub(crate) enum Template {
 /// A part of a text.
 #[derive(Debug)]
 pub(crate) enum Part {
-    /// As it is.
+    /// Literal text.
     Words(String),
-    /// What it evaluates to.
+    /// The result of an expression.
     Value(Expression),
 }
 
 impl Template {
-    /// Compiles every `${…}` in it. `$${` stands for `${`.
+    /// Compiles every `${…}` of a value. `$${` stands for `${`.
     pub(crate) fn compile(value: &Value) -> Result<Self, String> {
         Ok(match value {
             Value::String(text) => Self::text(text)?,
@@ -406,7 +406,7 @@ impl Template {
         }
     }
 
-    /// Its value now.
+    /// Evaluates all expressions and returns the value.
     pub(crate) fn render(&self, scope: &Scope<'_>) -> Result<Value, String> {
         Ok(match self {
             Self::Fixed(value) => value.clone(),
@@ -433,7 +433,7 @@ impl Template {
         })
     }
 
-    /// Every expression in it.
+    /// All expressions of the template.
     pub(crate) fn expressions(&self) -> Vec<&Expression> {
         match self {
             Self::Fixed(_) => Vec::new(),
@@ -450,14 +450,14 @@ impl Template {
         }
     }
 
-    /// Where its value comes from: the least trusted of what it reads.
+    /// The provenance of the value: the least trusted of what it reads.
     pub(crate) fn provenance(&self, of: impl Fn(&Expression) -> Provenance) -> Provenance {
         self.expressions().into_iter().map(of).max().unwrap_or(Provenance::Operator)
     }
 }
 
-/// The expression up to the brace that closes it, and the rest. Braces inside texts and maps are
-/// not taken for the end.
+/// Splits a text at the brace that closes the expression. Braces inside strings and maps do not
+/// count.
 fn close(text: &str) -> Option<(&str, &str)> {
     let (mut depth, mut quote) = (0usize, None);
     for (place, c) in text.char_indices() {

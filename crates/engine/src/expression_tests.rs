@@ -1,5 +1,4 @@
-//! Expressions and texts: what they give, what they refuse, and that nothing a person writes can
-//! break them.
+//! Expressions and texts: results, errors, and robustness against any input.
 
 use super::*;
 use proptest::prelude::*;
@@ -87,7 +86,7 @@ fn functions_work_on_json() {
         (r#"get(input, "nothing", 7)"#, json!(7)),
         ("input.xs.map(x, x * 2)", json!([2, 4, 6])),
         ("input.xs.filter(x, x > 1)", json!([2, 3])),
-        // A loop over an object goes through its sorted keys.
+        // A loop over an object iterates over its sorted keys.
         ("input.map.map(key, key)", json!(["a", "b"])),
         (r#"date("2026-11-30")"#, json!("2026-11-30T00:00:00.000000Z")),
         (r#"date("2026-11-30T08:00", "Europe/Berlin")"#, json!("2026-11-30T07:00:00.000000Z")),

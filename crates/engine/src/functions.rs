@@ -1,10 +1,9 @@
-//! The functions that expressions have beside CEL's own: JSON texts, lists, formats, numbers,
-//! dates.
+//! Functions for expressions beside CEL's own: JSON texts, lists, formats, numbers, dates.
 //!
 //! Invariants
-//! - Each is a function of its arguments and nothing else. There is no clock: `now` is a name whose
-//!   value is the time of the last event.
-//! - What a function builds is bounded, and so are all loops of one evaluation together.
+//! - Each function depends on its arguments only. There is no clock: `now` is a name whose value is
+//!   the time of the last event.
+//! - The size of what a function builds is bounded, and so are the loop rounds of one evaluation.
 
 use crate::duration;
 use crate::expression::{as_text, from_cel, into_cel};
@@ -19,18 +18,18 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering as Order};
 use steward_domain::Timestamp;
 
-/// What the range of every loop passes through.
+/// The function that wraps the range of every loop.
 pub(crate) const IN_ORDER: &str = "in_order";
-/// Rounds of all loops of one evaluation.
+/// The maximum total of loop rounds of one evaluation.
 const ROUNDS: usize = 200_000;
-/// Values that a function may build.
+/// The maximum number of values that a function may build.
 const VALUES: usize = 20_000;
-/// Bytes of a text that a function may build.
+/// The maximum number of bytes of a text that a function may build.
 const BYTES: usize = 1_000_000;
 
 type Outcome = Result<Value, String>;
 
-/// Name, number of arguments, work.
+/// Name, number of arguments, implementation.
 type Function = (&'static str, std::ops::RangeInclusive<usize>, fn(&[Value]) -> Outcome);
 
 const FUNCTIONS: &[Function] = &[
@@ -58,7 +57,7 @@ const FUNCTIONS: &[Function] = &[
     ("seconds_between", 2..=2, seconds_between),
 ];
 
-/// Whether it is one of ours.
+/// Whether a function of this module has this name.
 pub(crate) fn is_own(name: &str) -> bool {
     FUNCTIONS.iter().any(|(known, ..)| *known == name)
 }
@@ -68,13 +67,13 @@ pub(crate) fn is_of_cel(environment: &Arc<Env>, name: &str) -> bool {
     Context::with_env(Arc::clone(environment)).add_function(name, || true).is_err()
 }
 
-/// The names of ours, for messages.
+/// The names of the functions of this module, for messages.
 pub(crate) fn list() -> String {
     let names: Vec<&str> = FUNCTIONS.iter().map(|(name, ..)| *name).collect();
     names.join(", ")
 }
 
-/// Adds those that an expression calls.
+/// Adds the functions that an expression calls.
 pub(crate) fn add(context: &mut Context<'_, '_>, called: &BTreeSet<String>) {
     for name in called {
         if name == IN_ORDER {
@@ -102,7 +101,7 @@ pub(crate) fn add(context: &mut Context<'_, '_>, called: &BTreeSet<String>) {
     }
 }
 
-/// The items of a list, or the sorted keys of an object: a hash map has no order of its own.
+/// The items of a list, or the sorted keys of an object: a hash map has no order.
 fn in_order(given: &[Cel], rounds: &AtomicUsize) -> Result<Cel, ExecutionError> {
     let (range, count) = match given {
         [Cel::List(items)] => (Cel::List(Arc::clone(items)), items.len()),
@@ -138,7 +137,7 @@ fn items(values: &[Value], place: usize) -> Result<&Vec<Value>, String> {
 
 fn parse_json(values: &[Value]) -> Outcome {
     match at(values, 0) {
-        // A tool may have given structured content already.
+        // A tool may already have returned structured content.
         Value::String(text) => serde_json::from_str(text.trim()).map_err(|error| {
             format!(
                 "the text is no JSON: {error}. It begins with {:?}",
@@ -173,7 +172,7 @@ fn join(values: &[Value]) -> Outcome {
     Ok(joined.into())
 }
 
-/// `{}` is the next value; `{{` and `}}` are braces. A list as the only value is the values.
+/// `{}` is the next value; `{{` and `}}` are braces. A single list supplies the values.
 fn format(values: &[Value]) -> Outcome {
     let pattern = text(values, 0)?;
     let given: &[Value] = match values {
@@ -247,7 +246,7 @@ fn sum(values: &[Value]) -> Outcome {
     whole.map_or_else(|| from_number(all), |whole| Ok(Value::from(whole)))
 }
 
-/// Numbers before texts; everything else by its JSON.
+/// Orders numbers before texts; everything else by its JSON text.
 fn compare(one: &Value, other: &Value) -> Ordering {
     match (one.as_f64(), other.as_f64(), one.as_str(), other.as_str()) {
         (Some(one), Some(other), ..) => one.total_cmp(&other),
@@ -287,7 +286,7 @@ fn keys(values: &[Value]) -> Outcome {
     Ok(sorted.into_iter().map(|key| Value::String(key.clone())).collect())
 }
 
-/// A part by key or place, or the third value where there is none.
+/// A part by key or index, or the third argument where there is none.
 fn get(values: &[Value]) -> Outcome {
     let part = match (at(values, 0), at(values, 1)) {
         (Value::Object(object), Value::String(key)) => object.get(key),

@@ -1,17 +1,17 @@
-//! What happens next: one pure state machine for plans, workflows and agents.
+//! The execution engine: one pure state machine for plans, workflows and agents.
 //!
-//! `(state, event) -> (state, effects)`. A [`Program`] is compiled once from definitions; a
-//! [`State`] takes [`Event`]s and answers each with the [`Effect`]s that somebody else carries out.
+//! `(state, event) -> (state, effects)`. A [`Program`] is compiled once from definitions. A
+//! [`State`] takes [`Event`]s and answers each with [`Effect`]s, which the runtime executes.
 //!
 //! Invariants
 //! - No clock, no I/O, no randomness, no async: time arrives inside events, ids and jitter are
 //!   hashes of the task's id and counters. The same events give the same bytes of state on any
-//!   machine, so [`fold`] is resume, inspection at any step, fork, replay and simulation in one.
-//! - An event changes the state once. One that comes late, twice or with the wrong digest is
+//!   machine, so [`fold`] serves resume, inspection at any step, fork, replay and simulation.
+//! - An event changes the state once. A late or duplicate event, or one with the wrong digest, is
 //!   [`Rejected`] and changes nothing.
-//! - What may have happened is never silently repeated: a call that is neither read-only nor keyed
-//!   is issued once, and when its outcome is not known a rule or a person decides.
-//! - Nothing is copied whole per event: messages are stored once, a prompt is a view over them
+//! - A possible side effect is never silently repeated: a call that is neither read-only nor keyed
+//!   is issued once. When its outcome is unknown, a rule or a person decides.
+//! - Nothing is copied whole per event: messages are stored once, and a prompt is a view over them
 //!   ([`State::prompt`]).
 
 mod definition;
@@ -45,7 +45,7 @@ pub use static_plan::{
 };
 pub use trace::{glance, trace};
 
-/// The state after these events. Events that were rejected when they came are rejected again and
+/// The state after these events. Events that were rejected the first time are rejected again and
 /// change nothing.
 #[must_use]
 pub fn fold<'a>(program: &Program, events: impl IntoIterator<Item = &'a Event>) -> State {
@@ -58,9 +58,9 @@ pub fn fold<'a>(program: &Program, events: impl IntoIterator<Item = &'a Event>) 
     state
 }
 
-/// The first `steps` events of a task as the beginning of another. Fold them, then send
-/// [`Event::Recovered`] with the calls that had begun in the first task: the new task has keys of
-/// its own, so what must not happen twice becomes unknown, not repeated.
+/// The first `steps` events of a task as the start of another. Fold them, then send
+/// [`Event::Recovered`] with the calls that had started in the first task. The new task has its own
+/// keys, so a call that must not be repeated becomes unknown.
 #[must_use]
 pub fn fork(events: &[Event], steps: usize, task: steward_domain::TaskId) -> Vec<Event> {
     let mut events: Vec<Event> = events.iter().take(steps).cloned().collect();

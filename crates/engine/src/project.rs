@@ -1,4 +1,4 @@
-//! S2's view of a state: what a checkpoint shows and an export writes.
+//! The state in the shape of the data model: used by checkpoints and exports.
 
 use crate::state::Pending;
 use crate::{Program, State, derive};
@@ -8,8 +8,8 @@ use steward_domain::{
 };
 
 impl State {
-    /// The state in the shape of S2: every message of every session in order, and the replaceable
-    /// fields.
+    /// The state in the shape of the data model: every message of every session in order, and the
+    /// replaceable fields.
     #[must_use]
     pub fn shown(&self, program: &Program) -> Option<Shown> {
         let task = self.task?;
@@ -46,7 +46,7 @@ impl State {
         })
     }
 
-    /// The state as a checkpoint at the node where the run stands now.
+    /// The state as a checkpoint at the current node.
     #[must_use]
     pub fn checkpoint(&self, program: &Program, id: CheckpointId) -> Option<Checkpoint> {
         let asks = self.pending.values().find(|pending| matches!(pending, Pending::Human { .. }));
@@ -69,7 +69,7 @@ impl State {
     }
 }
 
-/// A call that a model asked for; names that are no tool's are left out.
+/// A call that a model requested; unknown tool names are left out.
 fn asked(
     task: steward_domain::TaskId,
     call: &crate::AskedCall,

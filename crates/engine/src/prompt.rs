@@ -1,8 +1,7 @@
-//! What a model is shown, as a view over the state: nothing is copied until the runtime writes the
-//! request.
+//! Prompts as views over the state: nothing is copied until the runtime writes the request.
 //!
-//! Invariant: the system prompt and the task are always shown; of the rest the oldest go first, and
-//! a call never goes without its answer or an answer without its call.
+//! Invariant: the system prompt and the task are always shown. Of the rest, the oldest messages are
+//! dropped first. A call and its result are dropped together.
 
 use crate::program::{AgentSpec, Callable, ProgramIndex};
 use crate::state::{Pending, Session, Stage};
@@ -11,14 +10,14 @@ use crate::{EffectId, Msg, Program, State};
 use std::collections::BTreeMap;
 use steward_domain::{Agent, Role};
 
-/// What a model is shown.
+/// The input of a model call.
 #[derive(Debug, Clone, Copy)]
 pub struct Prompt<'a> {
     /// The agent: system prompt, model, temperature.
     pub agent: &'a Agent,
-    /// The task, which never goes.
+    /// The task, which is never dropped.
     pub task: &'a Msg,
-    /// What was said in the conversation before the task, from the oldest that is still shown.
+    /// The messages of the conversation before the task, from the oldest that is still shown.
     pub earlier: &'a [Msg],
     /// The rest, from the oldest that is still shown.
     pub messages: &'a [Msg],
@@ -26,7 +25,7 @@ pub struct Prompt<'a> {
     pub left_out: usize,
     /// Whether tools are offered.
     pub with_tools: bool,
-    /// What the person typed, where a mandate is asked for: then nothing else is shown.
+    /// The user's text, for a mandate request: then nothing else is shown.
     pub mandate: Option<&'a str>,
     /// The type that the reply must have.
     pub value_type: Option<&'a ValueType>,
@@ -45,14 +44,14 @@ impl<'a> Prompt<'a> {
         own.chain(found.map(|name| (name.as_str(), false)))
     }
 
-    /// What was said before, the task, and the rest, in order.
+    /// The earlier messages, the task, and the rest, in order.
     pub fn all(&self) -> impl Iterator<Item = &'a Msg> + use<'a> {
         self.earlier.iter().chain(std::iter::once(self.task)).chain(self.messages)
     }
 }
 
 impl State {
-    /// What the model of this pending effect is shown.
+    /// The prompt of this pending effect.
     #[must_use]
     pub fn prompt<'a>(&'a self, program: &'a Program, effect: EffectId) -> Option<Prompt<'a>> {
         let (session, mandate) = match self.pending.get(&effect)? {
@@ -91,7 +90,7 @@ impl State {
 }
 
 impl Session {
-    /// Whether it was begun with something that was said before.
+    /// Whether it started with earlier messages.
     pub(crate) fn has_history(&self) -> bool {
         self.earlier > 0 || self.followed > 0
     }
@@ -102,12 +101,12 @@ impl Session {
         self.messages.push(message);
     }
 
-    /// Lets the oldest go until what is shown fits. False when the newest alone does not.
+    /// Drops the oldest messages until the rest fits. False when the newest alone does not fit.
     pub(crate) fn trim(&mut self, limit: u32, system: u32) -> bool {
         while self.tokens.saturating_add(system) > limit {
             let from = self.window as usize;
             let rest = self.messages.get(from..).unwrap_or_default();
-            // A message goes together with the answers that follow it.
+            // A message is dropped together with the results that follow it.
             let group = 1 + rest.iter().skip(1).take_while(|message| message.role == Role::Tool).count();
             if group >= rest.len() {
                 return false;

@@ -1,12 +1,12 @@
 //! JSON Schemas of inputs, results and signals, compiled once for each program.
 //!
-//! Patterns run on an engine without backtracking, and references lead nowhere outside the schema.
+//! Patterns run on an engine without backtracking. References cannot leave the schema.
 
 use jsonschema::{PatternOptions, Validator};
 use serde_json::Value;
 use steward_domain::JsonObject;
 
-/// Problems that are listed at once.
+/// The maximum number of problems in one message.
 const LISTED: usize = 5;
 
 /// A compiled schema.
@@ -17,7 +17,7 @@ pub(crate) struct Schema {
 }
 
 impl Schema {
-    /// Compiles, or says what is wrong.
+    /// Compiles a schema, or reports what is wrong.
     pub(crate) fn compile(source: &JsonObject) -> Result<Self, String> {
         let options = jsonschema::options().with_pattern_options(PatternOptions::regex());
         let built = options.build(&Value::Object(source.clone()));
@@ -25,7 +25,7 @@ impl Schema {
         Ok(Self { validator, source: source.clone() })
     }
 
-    /// Whether a value fits; every problem with its place otherwise.
+    /// Validates a value; the error lists the problems with their places.
     pub(crate) fn check(&self, value: &Value) -> Result<(), String> {
         if self.validator.is_valid(value) {
             return Ok(());
@@ -42,8 +42,8 @@ impl Schema {
         Err(problems.join("; "))
     }
 
-    /// The value with the defaults of missing properties. Nothing becomes an object where the
-    /// schema has properties.
+    /// The value with the defaults of missing properties. At the top level, null becomes an object
+    /// where the schema has properties.
     pub(crate) fn with_defaults(&self, value: &Value) -> Value {
         fill(&self.source, value, 0)
     }

@@ -1,5 +1,5 @@
-//! The state of a running task. It holds each message once and nothing that can be computed from
-//! the rest.
+//! The state of a running task. It holds each message once and nothing that can be derived from the
+//! rest.
 
 use crate::program::ProgramIndex;
 use crate::{Approval, AskedCall, EarlierMessage, EffectId, Failure, Program, ToolSpec};
@@ -10,45 +10,45 @@ use steward_domain::{
     CallId, JsonObject, Mandate, NodeName, Provenance, Role, Sha256Hex, Taint, TaskId, Timestamp, ToolName,
 };
 
-/// Where a task is in its life.
+/// The status of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
-    /// Nothing has happened yet.
+    /// Not started.
     Pending,
-    /// A model, a tool or a sub-agent is at work.
+    /// A model, a tool or a sub-agent is running.
     Running,
-    /// Only people and timers are awaited.
+    /// Waits for people, timers or signals only.
     Paused,
     /// Done.
     Completed,
-    /// Could not be done.
+    /// Failed.
     Failed,
-    /// Was called off.
+    /// Cancelled by a user.
     Cancelled,
-    /// A person said no, and that was its end.
+    /// Ended by the rejection of a person.
     Rejected,
 }
 
 impl Status {
-    /// Whether nothing follows.
+    /// Whether the task has ended.
     #[must_use]
     pub fn is_final(self) -> bool {
         matches!(self, Self::Completed | Self::Failed | Self::Cancelled | Self::Rejected)
     }
 }
 
-/// How it ended.
+/// How a task ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Ended {
-    /// With this result.
+    /// Completed with this result.
     Completed(Value),
-    /// For this reason.
+    /// Failed for this reason.
     Failed(Failure),
-    /// By the wish of somebody.
+    /// Cancelled by this user.
     Cancelled(String),
-    /// With the no of a person.
+    /// Rejected by a person.
     Rejected(Failure),
 }
 
@@ -61,20 +61,20 @@ pub enum Awaited {
     Signal(NodeName),
     /// A sub-agent or a sub-workflow.
     SubTask,
-    /// This moment.
+    /// This time.
     Until(Timestamp),
 }
 
-/// What was used so far.
+/// Resource usage so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Used {
     /// Nodes passed.
     pub nodes: u32,
-    /// Replies of models.
+    /// Model replies.
     pub replies: u32,
-    /// Tokens, read and written.
+    /// Input and output tokens.
     pub tokens: u64,
-    /// Money, in millionths of a US dollar.
+    /// The cost in millionths of a US dollar.
     pub cost_micros: u64,
 }
 
@@ -86,31 +86,31 @@ fn is_zero(number: &u32) -> bool {
 /// One message of an agent's session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Msg {
-    /// Who speaks.
+    /// The author.
     pub role: Role,
-    /// What was said.
+    /// The text.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub text: String,
-    /// The calls that the model asked for.
+    /// The calls that the model requested.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<AskedCall>,
-    /// The call that it answers, for the role `tool`.
+    /// The id of the call that it answers, for the role `tool`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answers: Option<String>,
-    /// About how many tokens it is.
+    /// The estimated number of tokens.
     pub tokens: u32,
-    /// When.
+    /// The time of the message.
     pub at: Timestamp,
 }
 
-/// Where a node is.
+/// The status of a node.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NodeStatus {
     /// Not reached.
     #[default]
     Idle,
-    /// At work.
+    /// Running.
     Running,
     /// Waits for a person.
     Asking,
@@ -120,30 +120,30 @@ pub enum NodeStatus {
     Done,
     /// Failed.
     Failed,
-    /// Called off.
+    /// Cancelled.
     Cancelled,
-    /// Not entered, because a subtask that it needs failed.
+    /// Not entered, because a subtask that it depends on failed.
     Skipped,
 }
 
 impl NodeStatus {
-    /// Whether it has begun and not ended.
+    /// Whether it has started and not ended.
     pub(crate) fn is_at_work(self) -> bool {
         matches!(self, Self::Running | Self::Asking | Self::Waiting)
     }
 }
 
-/// What is known of one node.
+/// The state of one node.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct NodeRun {
-    /// Where it is.
+    /// The status.
     pub status: NodeStatus,
     /// How often it was entered.
     pub visits: u32,
-    /// What came out last.
+    /// The last output.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<Value>,
-    /// Why it failed last.
+    /// The last failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<Failure>,
     /// When it was entered last.
@@ -152,40 +152,40 @@ pub struct NodeRun {
     /// When it was left last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_at: Option<Timestamp>,
-    /// Whether the output stems from data.
+    /// Whether the output comes from data.
     pub(crate) untrusted: bool,
     pub(crate) thread: u32,
-    /// The hash of the output, for noticing that a cycle changes nothing.
+    /// The hash of the output, to detect cycles without progress.
     pub(crate) hash: u64,
-    /// States in which it was entered before, with how often.
+    /// Hashes of the states in which it was entered, with their counts.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) seen: BTreeMap<u64, u32>,
-    /// Needs that are still open, in a plan.
+    /// The number of open dependencies, in a plan.
     pub(crate) waits: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) join: Option<JoinRun>,
-    /// What the items of a repeated step gave so far.
+    /// The results of a repeated step's items so far.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) items: Vec<Option<Value>>,
-    /// The items of a `map` that is at work.
+    /// The items of a running `map`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) map: Option<MapRun>,
 }
 
-/// The items of a `map` node that is at work.
+/// The items of a running `map` node.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct MapRun {
     pub(crate) items: Vec<Value>,
-    /// Whether the list stems from data.
+    /// Whether the list comes from data.
     pub(crate) untrusted: bool,
-    /// The first item that has not begun.
+    /// The first item that has not started.
     pub(crate) next: u32,
     pub(crate) open: BTreeSet<u32>,
-    /// What came of each, in the order of the list.
+    /// The result of each item, in the order of the list.
     pub(crate) results: Vec<Option<ItemResult>>,
 }
 
-/// What came of one item.
+/// The result of one item.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum ItemResult {
@@ -200,7 +200,7 @@ pub(crate) struct KeptSignal {
     pub(crate) data: Value,
 }
 
-/// The branches of a parallel node that is at work.
+/// The branches of a running parallel node.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct JoinRun {
     pub(crate) open: BTreeSet<u32>,
@@ -211,17 +211,17 @@ pub(crate) struct JoinRun {
     pub(crate) first_failure: Option<Failure>,
 }
 
-/// One way through the graph: the main one, or a branch.
+/// One path through the graph: the main one, or a branch.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Thread {
     /// The parallel node it joins at, and the name of its branch.
     pub(crate) joins: Option<(ProgramIndex, String)>,
     pub(crate) at: ProgramIndex,
-    /// The last node that gave something.
+    /// The last node with an output.
     pub(crate) last: Option<ProgramIndex>,
 }
 
-/// What an agent's session is doing.
+/// The stage of an agent's session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Stage {
@@ -235,7 +235,7 @@ pub(crate) enum Stage {
     Improve,
 }
 
-/// An agent at work: its own messages and nobody else's.
+/// A running agent with its own messages only.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Session {
     pub(crate) agent: ProgramIndex,
@@ -251,43 +251,43 @@ pub(crate) struct Session {
     pub(crate) seen: BTreeMap<u64, u32>,
     /// The first message after the task that is still shown.
     pub(crate) window: u32,
-    /// Tokens of what is shown.
+    /// Tokens of the shown messages.
     pub(crate) tokens: u32,
     pub(crate) draft: Option<String>,
-    /// What the person typed, and what else has entered it.
+    /// The user's text, and the taint of everything else in the session.
     pub(crate) taint: Taint,
-    /// How many messages after the task are of the conversation before it.
+    /// How many messages after the task belong to the earlier conversation.
     #[serde(default)]
     pub(crate) earlier: u32,
-    /// How many messages behind the task were there from the start.
+    /// How many messages behind the task were present from the start.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub(crate) followed: u32,
     /// Tools that it found and may call, by name.
     #[serde(default)]
     pub(crate) found: BTreeMap<String, ProgramIndex>,
-    /// What the person's words foresee, once it was asked for.
+    /// The mandate derived from the user's request, once it was requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) mandate: Option<Mandate>,
-    /// Calls that are judged when the mandate is there.
+    /// Calls that are judged once the mandate is known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) unjudged: Vec<u32>,
-    /// Calls that wait for a person, in the order in which they were asked for.
+    /// Calls that wait for approval, in the order of the requests.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) waiting: Vec<u32>,
-    /// What came of those that were decided on.
+    /// The results of the decided calls.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) told: Vec<String>,
     pub(crate) over: bool,
 }
 
-/// One of the calls that a reply asked for.
+/// One of the calls that a reply requested.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Slot {
     pub(crate) id: String,
     pub(crate) answer: Option<String>,
 }
 
-/// A call under way, from its first attempt to its last fallback.
+/// A running call, from its first attempt to its last fallback.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Call {
     pub(crate) owner: Owner,
@@ -295,34 +295,34 @@ pub(crate) struct Call {
     pub(crate) key: CallId,
     pub(crate) arguments: JsonObject,
     pub(crate) provenance: BTreeMap<String, Provenance>,
-    /// Who decided that it is made at all.
+    /// The origin of the decision to make the call.
     #[serde(default = "crate::effect::untrusted")]
     pub(crate) origin: Provenance,
     pub(crate) approval: Option<Approval>,
-    /// The tool that policy resolved and asks about.
+    /// The tool that policy resolved and requires approval for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) resolved: Option<ToolName>,
     pub(crate) attempt: u32,
-    /// The tool that was asked for first.
+    /// The tool that was requested first.
     pub(crate) primary: ProgramIndex,
     /// How many of its fallbacks were tried.
     pub(crate) fallbacks: u32,
-    /// What policy wants a person's word for.
+    /// The approval that policy requires.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) needs: Option<NeededApproval>,
-    /// Whether the person's request foresees it.
+    /// Whether the mandate covers it.
     #[serde(default)]
     pub(crate) mandated: bool,
 }
 
-/// The digest that policy asks about, and why.
+/// The digest that needs approval, and the reason.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct NeededApproval {
     pub(crate) digest: Sha256Hex,
     pub(crate) reason: String,
 }
 
-/// Who waits for a call.
+/// The owner of a call, which receives its result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Owner {
@@ -330,17 +330,17 @@ pub(crate) enum Owner {
     /// One item of a repeated step of a static plan.
     Item(ProgramIndex, u32),
     Slot(u32, u32),
-    /// A call of this session that waited for a person.
+    /// A call of this session that waited for approval.
     Held(u32),
 }
 
-/// What is called.
+/// The target of a call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Target {
     Tool(ProgramIndex),
     Agent(ProgramIndex, String, bool),
-    /// A workflow, its input, and whether the input may stem from data.
+    /// A workflow, its input, and whether the input may come from data.
     Workflow(ProgramIndex, Value, bool),
 }
 
@@ -376,16 +376,16 @@ pub(crate) enum Pending {
         text: String,
         timer: EffectId,
         expires_at: Timestamp,
-        /// How often it was passed on because nobody answered.
+        /// How often the request was escalated after a timeout.
         #[serde(default)]
         level: u32,
     },
-    /// A `timer` node waits.
+    /// A waiting `timer` node.
     Wait {
         node: ProgramIndex,
         at: Timestamp,
     },
-    /// A `signal` node waits.
+    /// A waiting `signal` node.
     Signal {
         node: ProgramIndex,
     },
@@ -398,7 +398,7 @@ pub(crate) enum Pending {
     },
 }
 
-/// What a person is asked about.
+/// The subject of a decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum DecisionSubject {
@@ -406,7 +406,7 @@ pub(crate) enum DecisionSubject {
     Gate(ProgramIndex),
     Call(u32),
     Unknown(u32),
-    /// All calls of a session that wait.
+    /// All waiting calls of a session.
     Calls(u32),
 }
 
@@ -424,7 +424,7 @@ pub struct State {
     pub(crate) input: Value,
     pub(crate) input_untrusted: bool,
     pub(crate) metadata: JsonObject,
-    /// Keys of `metadata` whose values stem from data.
+    /// Keys of `metadata` whose values come from data.
     pub(crate) tainted: BTreeSet<String>,
     pub(crate) routing_key: Option<String>,
     pub(crate) next_action: Option<String>,
@@ -441,25 +441,25 @@ pub struct State {
     pub(crate) checkpoints: u64,
     pub(crate) open_nodes: u32,
     pub(crate) used: Used,
-    /// What was said before, until the first session takes it.
+    /// Earlier messages of the conversation, until the first session takes them.
     #[serde(default)]
     pub(crate) earlier: Vec<EarlierMessage>,
-    /// Tools that were found on the way; their places follow the program's.
+    /// Tools that were found during the run; their indexes follow the program's.
     #[serde(default)]
     pub(crate) found: Vec<ToolSpec>,
-    /// What the values of a static plan are judged by.
+    /// The taint that judges the values of a static plan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) plan_taint: Option<Taint>,
     /// Signals that no node has taken yet, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) signals: Vec<KeptSignal>,
-    /// The keys of all signals that were taken.
+    /// The keys of all accepted signals.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub(crate) signal_keys: BTreeSet<String>,
 }
 
 impl State {
-    /// The state before anything happened.
+    /// The state before the first event.
     #[must_use]
     pub fn new(program: &Program) -> Self {
         let node = |node: &crate::Node| NodeRun { waits: node.needs.len() as u32, ..NodeRun::default() };
@@ -499,13 +499,13 @@ impl State {
         }
     }
 
-    /// A tool of the program, or one that was found on the way.
+    /// A tool of the program, or one that was found during the run.
     pub(crate) fn tool<'a>(&'a self, program: &'a Program, place: ProgramIndex) -> Option<&'a ToolSpec> {
         let found = || self.found.get((place as usize).checked_sub(program.tools.len())?);
         program.tool(place).or_else(found)
     }
 
-    /// The place of a tool that was found; one that the program has keeps its place there.
+    /// The index of a found tool; a tool of the program keeps its index.
     pub(crate) fn place_of_found(&mut self, program: &Program, tool: &ToolSpec) -> Option<ProgramIndex> {
         let known = program.tools.iter().chain(&self.found).position(|known| known.name == tool.name);
         let place = known.unwrap_or(program.tools.len() + self.found.len());
@@ -515,7 +515,7 @@ impl State {
         ProgramIndex::try_from(place).ok()
     }
 
-    /// Where it is in its life.
+    /// The status of the task.
     #[must_use]
     pub fn status(&self) -> Status {
         self.status
@@ -533,13 +533,13 @@ impl State {
         self.events
     }
 
-    /// What was used so far.
+    /// Resource usage so far.
     #[must_use]
     pub fn used(&self) -> Used {
         self.used
     }
 
-    /// The task.
+    /// The id of the task.
     #[must_use]
     pub fn task(&self) -> Option<TaskId> {
         self.task
@@ -556,7 +556,7 @@ impl State {
         self.pending.contains_key(&effect)
     }
 
-    /// The timers that run, and when each runs out.
+    /// The running timers, and when each expires.
     pub fn timers(&self) -> impl Iterator<Item = (EffectId, Timestamp)> + '_ {
         self.pending.iter().filter_map(|(id, pending)| match pending {
             Pending::ModelBackoff { at, .. }
@@ -573,7 +573,7 @@ impl State {
         })
     }
 
-    /// What a run that has not ended waits for: people first, then signals, tasks and times.
+    /// What a running task waits for, in this order: people, signals, sub-tasks, times.
     #[must_use]
     pub fn awaited(&self, program: &Program) -> Option<Awaited> {
         let pending = || self.pending.values();
@@ -593,7 +593,7 @@ impl State {
         self.timers().map(|(_, at)| at).min().map(Awaited::Until)
     }
 
-    /// Whether a node waits for a time or a signal, and not only an attempt for its turn.
+    /// Whether a node waits for a time or a signal; a retry backoff does not count.
     #[must_use]
     pub fn waits_outside(&self) -> bool {
         self.pending.values().any(|pending| matches!(pending, Pending::Wait { .. } | Pending::Signal { .. }))
@@ -605,19 +605,19 @@ impl State {
         self.pending.values().any(|pending| matches!(pending, Pending::Signal { .. }))
     }
 
-    /// What is known of a node.
+    /// The state of a node.
     #[must_use]
     pub fn node(&self, program: &Program, name: &str) -> Option<&NodeRun> {
         self.run(*program.index.get(name)?)
     }
 
-    /// The state's free part (S2 `metadata`).
+    /// The free-form part of the state (`metadata`).
     #[must_use]
     pub fn metadata(&self) -> &JsonObject {
         &self.metadata
     }
 
-    /// The messages of every session so far, with the agent's node and its agent.
+    /// The messages of every session so far, with the node and the name of its agent.
     pub fn messages<'a>(
         &'a self,
         program: &'a Program,
@@ -637,7 +637,7 @@ impl State {
         self.sessions.get(session as usize)
     }
 
-    /// The node on whose behalf an effect is pending; nothing for the deadline of the whole task.
+    /// The node on whose behalf an effect is pending; `None` for the deadline of the whole task.
     pub(crate) fn node_of(&self, pending: &Pending) -> Option<ProgramIndex> {
         let session = |session: &u32| self.session(*session).map(|session| session.node);
         let call = |call: &u32| match self.calls.get(call)?.owner {

@@ -1,4 +1,4 @@
-//! Mermaid: nodes are numbered, so that no name can be taken for syntax.
+//! Mermaid output. Nodes are numbered, so that no name is parsed as syntax.
 
 use super::{Line, kind, lines, status};
 use crate::program::NodeWork;
@@ -51,7 +51,7 @@ pub(super) fn draw(program: &Program, state: Option<&State>) -> String {
     out
 }
 
-/// Mermaid reads `#…;` as a character; quotes and line ends would close the label.
+/// Mermaid parses `#…;` as a character; quotes and line breaks would close the label.
 fn quote(text: &str) -> String {
     text.replace('#', "#35;").replace('"', "#quot;").replace(['\n', '\r'], " ")
 }

@@ -1,4 +1,4 @@
-//! Pictures of a program, plain or with the state of its nodes: Mermaid for documents, SVG for
+//! Diagrams of a program, optionally with the state of its nodes: Mermaid for documents, SVG for
 //! everything else.
 
 mod mermaid;
@@ -12,25 +12,25 @@ struct Line {
     from: Option<ProgramIndex>,
     to: Option<ProgramIndex>,
     label: String,
-    /// Not the usual way: taken on failure, or part of a join.
+    /// Set for edges on failure and for joins.
     dashed: bool,
 }
 
 impl Program {
-    /// The graph in Mermaid's language. With a state, nodes carry the colour of theirs.
+    /// The graph as Mermaid. With a state, each node is coloured by its status.
     #[must_use]
     pub fn to_mermaid(&self, state: Option<&State>) -> String {
         mermaid::draw(self, state)
     }
 
-    /// The ways between the nodes, each with what decides on it; nothing is the start or the end.
+    /// The edges between the nodes, each with its condition; `None` is the start or the end.
     #[must_use]
     pub fn ways(&self) -> Vec<(Option<&str>, Option<&str>, String)> {
         let name = |place: Option<ProgramIndex>| Some(self.node(place?)?.name.as_str());
         lines(self).into_iter().map(|line| (name(line.from), name(line.to), line.label)).collect()
     }
 
-    /// The graph as a picture. With a state, nodes carry the colour of theirs.
+    /// The graph as SVG. With a state, each node is coloured by its status.
     #[must_use]
     pub fn to_svg(&self, state: Option<&State>) -> String {
         svg::draw(self, state)
@@ -45,8 +45,8 @@ fn lines(program: &Program) -> Vec<Line> {
         let from = Some(place as ProgramIndex);
         let mut joins: Vec<Option<ProgramIndex>> = vec![from];
         if let NodeWork::Parallel { branches, .. } = &node.work {
-            // Where every branch is one node, the way on is drawn from the branches: that is where
-            // they join.
+            // Where every branch is a single node, the edge is drawn from the branches, because
+            // they join there.
             let alone =
                 |branch: &ProgramIndex| program.node(*branch).is_some_and(|node| node.edges.is_empty());
             if branches.iter().all(alone) {
@@ -86,7 +86,7 @@ fn status(state: Option<&State>, place: usize) -> Option<NodeStatus> {
     state.and_then(|state| state.nodes.get(place)).map(|run| run.status)
 }
 
-/// What a node is, in a word.
+/// The kind of a node, for its label.
 fn kind(program: &Program, work: &NodeWork) -> String {
     match work {
         NodeWork::Agent(agent) => {

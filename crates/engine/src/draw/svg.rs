@@ -1,4 +1,4 @@
-//! SVG: nodes stand in layers, each below what leads to it; ways back are drawn at the side.
+//! SVG output. Nodes are placed in layers below their predecessors; back edges run at the side.
 
 use super::{Line, kind, lines, status};
 use crate::{NodeStatus, Program, State};
@@ -9,11 +9,11 @@ const WIDTH: i32 = 180;
 const HEIGHT: i32 = 48;
 const GAP_X: i32 = 40;
 const GAP_Y: i32 = 64;
-/// Room for lines that pass other nodes: those that go back on the right, those that skip rows on
-/// the left.
+/// Space for lines that pass other nodes: back edges on the right, edges that skip rows on the
+/// left.
 const SIDE: i32 = 90;
 
-/// Where things stand: the start is -1, the end is one more than the last node.
+/// The number of a drawn element: the start is -1, the end is one more than the last node.
 type Spot = i64;
 
 pub(super) fn draw(program: &Program, state: Option<&State>) -> String {
@@ -81,7 +81,7 @@ pub(super) fn draw(program: &Program, state: Option<&State>) -> String {
     out
 }
 
-/// How far down each spot stands: as long as the longest way to it that does not go back.
+/// The layer of each element: the length of the longest path to it without back edges.
 fn layers(ways: &[(Spot, Spot)], end: Spot) -> BTreeMap<Spot, i32> {
     let forward = forward(ways);
     let mut layers: BTreeMap<Spot, i32> = BTreeMap::from([(-1, 0)]);
@@ -107,8 +107,7 @@ fn layers(ways: &[(Spot, Spot)], end: Spot) -> BTreeMap<Spot, i32> {
     layers
 }
 
-/// The lines without those that lead back to where the way came from: found depth first, without
-/// recursion.
+/// The edges without back edges. The search is depth-first, without recursion.
 fn forward(ways: &[(Spot, Spot)]) -> Vec<(Spot, Spot)> {
     let next = |from: Spot| {
         ways.iter().filter(move |(start, _)| *start == from).map(|(_, to)| *to).collect::<Vec<_>>()
@@ -142,13 +141,13 @@ fn arrow(out: &mut String, line: &Line, from: (i32, i32), to: (i32, i32), width:
         let side = (edge - 30 - 22 * skips).max(4);
         let (y1, y2) = (from.1, to.1);
         let (x1, x2) = (x1 - WIDTH / 2, x2 - WIDTH / 2);
-        // The label stands near its start, where no other line of the side has its own.
+        // The label is near the start, where it does not overlap other labels of the side.
         (format!("M{x1} {y1}C{side} {y1} {side} {y2} {x2} {y2}"), edge - 44, y1 + 28)
     } else if y2 > y1 {
         let middle = i32::midpoint(y1, y2);
         (format!("M{x1} {y1}C{x1} {middle} {x2} {middle} {x2} {y2}"), i32::midpoint(x1, x2), middle)
     } else {
-        // A way back runs along the right side.
+        // A back edge runs along the right side.
         let side = width - 30;
         let (y1, y2) = (from.1, to.1);
         let (x1, x2) = (from.0 + WIDTH / 2, to.0 + WIDTH / 2);
@@ -177,7 +176,7 @@ fn colours(status: Option<NodeStatus>) -> (&'static str, &'static str) {
     }
 }
 
-/// Cut for its box, and safe inside SVG.
+/// Truncates a text to its box and escapes it for SVG.
 fn short(text: &str, most: usize) -> String {
     let text = text.replace(['\n', '\r'], " ");
     let cut: String =

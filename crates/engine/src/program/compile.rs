@@ -1,4 +1,4 @@
-//! From a definition to a program, or to everything that is wrong with it.
+//! Compiles a definition to a program, or reports all of its problems.
 
 use super::{AgentSpec, Callable, Node, NodeWork, Program, ProgramIndex};
 use crate::definition::{Lookup, Root, ToolSpec};
@@ -10,7 +10,7 @@ use steward_domain::{
     Agent, AgentName, Check, Idempotency, JsonObject, Limits, NodeName, Pattern, Problem, ToolName,
 };
 
-/// What is known so far, and what is wrong.
+/// The intermediate results and the problems found so far.
 pub(super) struct Compiler<'a> {
     definition: &'a Definition,
     pub(super) problems: Vec<Problem>,
@@ -24,7 +24,7 @@ pub(super) struct Compiler<'a> {
     pub(super) outputs: Option<Schema>,
 }
 
-/// The nodes and the rule for what follows.
+/// The nodes and the rule that orders them.
 pub(super) struct Shape {
     pub(super) nodes: Vec<Node>,
     pub(super) index: BTreeMap<NodeName, ProgramIndex>,
@@ -36,18 +36,18 @@ pub(super) struct Shape {
 }
 
 impl Program {
-    /// Compiles what `root` says with the agents and tools that `lookup` knows.
+    /// Compiles `root` with the agents and tools that `lookup` resolves.
     ///
     /// # Errors
-    /// Everything that is wrong with the definition at once.
+    /// All problems of the definition at once.
     pub fn compile(root: Root, settings: Settings, lookup: &dyn Lookup) -> Result<Self, Problems> {
         Self::from_definition(Definition::gather(root, settings, lookup))
     }
 
-    /// Compiles a definition that is whole in itself, such as one from a journal.
+    /// Compiles a self-contained definition, such as one from a journal.
     ///
     /// # Errors
-    /// Everything that is wrong with the definition at once.
+    /// All problems of the definition at once.
     pub fn from_definition(definition: Definition) -> Result<Self, Problems> {
         let mut compiler = Compiler::new(&definition);
         let shape = match &definition.root {
@@ -64,7 +64,7 @@ impl Program {
         };
         let text = serde_json::to_string(&definition).unwrap_or_default();
         let own = definition.settings.limits;
-        // What is left of a parent's budget never widens the definition's own.
+        // The rest of a parent's budget never widens the definition's own limits.
         let limits = Limits {
             tokens: tighter(own.tokens, shape.limits.tokens),
             cost_usd: tighter(own.cost_usd, shape.limits.cost_usd),
@@ -111,7 +111,7 @@ impl<'a> Compiler<'a> {
         self.definition
     }
 
-    /// The workflows that run as tasks of their own must be able to run, too.
+    /// Checks that the workflows of sub-tasks compile, too.
     fn check_children(&mut self) {
         for (name, workflow) in &self.definition.workflows {
             let mut child = Compiler::new(self.definition);
@@ -132,7 +132,7 @@ impl<'a> Compiler<'a> {
         self.problems.push(Problem::new(field, rule, value));
     }
 
-    /// Agents that do not choose patterns of their own follow the workflow's.
+    /// Sets the patterns of the workflow, which apply to agents without patterns of their own.
     pub(super) fn patterns(&mut self, patterns: &[Pattern]) {
         if !patterns.is_empty() {
             self.default_patterns = patterns.to_vec();
@@ -154,7 +154,7 @@ impl<'a> Compiler<'a> {
         })
     }
 
-    /// The place of a named agent.
+    /// The index of a named agent.
     pub(super) fn agent(&mut self, name: &AgentName, field: &str) -> Option<ProgramIndex> {
         if let Some(place) = self.agent_places.get(name) {
             return Some(*place);
@@ -201,7 +201,7 @@ impl<'a> Compiler<'a> {
         place
     }
 
-    /// The place of a named tool.
+    /// The index of a named tool.
     pub(super) fn tool(&mut self, name: &ToolName, field: &str) -> Option<ProgramIndex> {
         if let Some(place) = self.tool_places.get(name) {
             return Some(*place);
@@ -219,7 +219,7 @@ impl<'a> Compiler<'a> {
         Some(place)
     }
 
-    /// What repeating a named tool does.
+    /// Whether repeating a named tool is safe.
     pub(super) fn safety(&self, name: &ToolName) -> Option<Idempotency> {
         self.definition.tools.get(name).map(|tool| tool.safety)
     }
@@ -258,7 +258,7 @@ fn tighter<N: PartialOrd>(one: Option<N>, other: Option<N>) -> Option<N> {
     }
 }
 
-/// Definitions hold far fewer than four billion parts.
+/// Converts an index. Definitions hold far fewer than four billion parts.
 pub(super) fn place_of(index: usize) -> ProgramIndex {
     ProgramIndex::try_from(index).unwrap_or(ProgramIndex::MAX)
 }

@@ -1,5 +1,5 @@
-//! A program: a definition with every name resolved and every expression compiled. It never
-//! changes; a task keeps the version it started with.
+//! A program: a definition with every name resolved and every expression compiled. It is immutable;
+//! a task keeps the version it started with.
 
 mod compile;
 mod nodes;
@@ -20,19 +20,19 @@ use steward_domain::{
     TimeoutOutcome,
 };
 
-/// A place among a program's nodes, agents or tools.
+/// The index of a node, an agent or a tool of a program.
 pub(crate) type ProgramIndex = u32;
 
-/// What runs. Plans, workflows and agents are all nodes with a rule for what follows.
+/// A compiled definition. Plans, workflows and agents are all nodes with a rule that orders them.
 #[derive(Debug)]
 pub struct Program {
     pub(crate) definition: Definition,
     pub(crate) version: Sha256Hex,
     pub(crate) nodes: Vec<Node>,
     pub(crate) index: BTreeMap<String, ProgramIndex>,
-    /// Where it starts: the entry point, or every subtask that needs nothing.
+    /// The first nodes: the entry point, or every subtask without dependencies.
     pub(crate) entries: Vec<ProgramIndex>,
-    /// Whether nodes follow when all they need is there (a plan), or when an edge leads to them (a
+    /// Whether a node starts when its dependencies are met (a plan), or when an edge leads to it (a
     /// graph).
     pub(crate) by_data: bool,
     pub(crate) agents: Vec<AgentSpec>,
@@ -42,11 +42,11 @@ pub struct Program {
     pub(crate) max_nodes: u32,
     /// The workflows that nodes start.
     pub(crate) workflows: Vec<AgentName>,
-    /// What the input must be.
+    /// The schema of the input.
     pub(crate) inputs: Option<Schema>,
-    /// What the result must be.
+    /// The schema of the result.
     pub(crate) outputs: Option<Schema>,
-    /// Who makes which data, and whether it is all that they make.
+    /// The node that produces each data name, and whether it is the node's only output.
     pub(crate) data: BTreeMap<String, (ProgramIndex, bool)>,
 }
 
@@ -69,7 +69,7 @@ pub struct Node {
     pub(crate) timeout_seconds: Option<u32>,
     pub(crate) expires_seconds: Option<u32>,
     pub(crate) on_timeout: TimeoutOutcome,
-    /// What it is in a static plan.
+    /// Its step, in a static plan.
     pub(crate) step: Option<CompiledStep>,
     pub(crate) retry: Option<RetryPolicy>,
     pub(crate) approvers: Vec<Label>,
@@ -87,37 +87,37 @@ pub struct Node {
 /// What a node does.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NodeWork {
-    /// Runs the loop of the agent at this place.
+    /// Runs the loop of the agent with this index.
     Agent(u32),
-    /// Calls the tool at this place.
+    /// Calls the tool with this index.
     Tool(u32),
-    /// Nothing; its edges choose.
+    /// Does nothing; its edges choose the next node.
     Condition,
     /// Waits for a person.
     Human,
-    /// Runs branches at once.
+    /// Runs branches in parallel.
     Parallel {
         /// Their first nodes.
         branches: Vec<u32>,
-        /// How many must end well.
+        /// How many must succeed.
         needs: u32,
-        /// Whether those that fail are left out.
+        /// Whether failed branches are omitted.
         partial: bool,
     },
-    /// Does the same for each item of a list.
+    /// Runs the same work for each item of a list.
     Map {
-        /// What.
+        /// The work.
         work: MapWork,
-        /// How many at once.
+        /// The maximum number of items in parallel.
         concurrency: u32,
-        /// What becomes of the node when an item fails.
+        /// How to handle a failed item.
         on_item_error: ItemFailure,
     },
     /// Waits for a duration.
     Timer,
-    /// Waits until a moment.
+    /// Waits until a time.
     Until,
-    /// Runs the workflow at this place as a task of its own.
+    /// Runs the workflow with this index as a sub-task.
     Workflow(u32),
     /// Computes a value.
     Transform,
@@ -126,7 +126,7 @@ pub enum NodeWork {
 }
 
 impl NodeWork {
-    /// In a word, as workflow files say it.
+    /// The kind, as workflow files name it.
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match self {
@@ -144,25 +144,25 @@ impl NodeWork {
     }
 }
 
-/// What a `map` does with an item.
+/// The work of a `map` for one item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MapWork {
-    /// Calls the tool at this place.
+    /// Calls the tool with this index.
     Tool(u32),
-    /// Runs the agent at this place, as a task of its own.
+    /// Runs the agent with this index as a sub-task.
     Agent(u32),
-    /// Runs the workflow at this place, as a task of its own.
+    /// Runs the workflow with this index as a sub-task.
     Workflow(u32),
 }
 
-/// A way on. The first edge that may be taken is taken.
+/// An edge. The first edge whose guard holds is taken.
 #[derive(Debug)]
 pub(crate) struct Edge {
     pub(crate) guard: Option<Expression>,
     pub(crate) to: Transition,
 }
 
-/// Where an edge leads; `None` is the end.
+/// The target of an edge; `None` is the end.
 #[derive(Debug)]
 pub(crate) enum Transition {
     To(Option<ProgramIndex>),
@@ -174,7 +174,7 @@ pub(crate) enum Transition {
 pub(crate) struct AgentSpec {
     pub(crate) agent: Agent,
     pub(crate) patterns: Vec<Pattern>,
-    /// What it may call, by the name it knows: its tools and its sub-agents.
+    /// The tools and sub-agents that it may call, by the name that its model uses.
     pub(crate) callable: BTreeMap<String, Callable>,
 }
 
@@ -186,8 +186,8 @@ pub(crate) enum Callable {
 }
 
 impl AgentSpec {
-    /// What a model meant by this name. A model that puts the wrong server before a tool's name
-    /// means the only tool that ends so.
+    /// Resolves a name that a model wrote. A tool with the wrong server prefix resolves to the only
+    /// tool with that name.
     pub(crate) fn resolve(&self, name: &str) -> Option<Callable> {
         if let Some(found) = self.callable.get(name) {
             return Some(*found);
@@ -203,7 +203,7 @@ impl AgentSpec {
 }
 
 impl Program {
-    /// What it was compiled from; journalled with the task, it compiles to the same program again.
+    /// The source definition; journalled with the task, it compiles to the same program again.
     #[must_use]
     pub fn definition(&self) -> &Definition {
         &self.definition
@@ -215,19 +215,19 @@ impl Program {
         &self.version
     }
 
-    /// The nodes in the order of their names, or of the plan.
+    /// The nodes, ordered by name or as in the plan.
     #[must_use]
     pub fn nodes(&self) -> &[Node] {
         &self.nodes
     }
 
-    /// How it runs.
+    /// The settings of the run.
     #[must_use]
     pub fn settings(&self) -> &Settings {
         &self.definition.settings
     }
 
-    /// What an input is with the defaults of what is missing, or why it does not fit.
+    /// The input with defaults for missing values, or why it does not match the schema.
     ///
     /// # Errors
     /// Every problem with its place.
@@ -243,10 +243,10 @@ impl Program {
         self.nodes.iter().filter_map(|node| node.signal.as_ref()).map(|name| name.as_str()).collect()
     }
 
-    /// Whether a signal of this name with this data fits.
+    /// Checks that a node waits for a signal of this name and that the data matches its schema.
     ///
     /// # Errors
-    /// What does not fit, in words.
+    /// A message: no node waits for the signal, or the data does not match.
     pub fn check_signal(&self, name: &str, data: &Value) -> Result<(), String> {
         let is_it = |node: &&Node| node.signal.as_ref().is_some_and(|known| known.as_str() == name);
         let mut waiting = self.nodes.iter().filter(is_it).peekable();
@@ -307,7 +307,7 @@ impl Node {
         }
     }
 
-    /// Whether its edges can tell one answer from another.
+    /// Whether its edges depend on the answer.
     pub(crate) fn chooses(&self) -> bool {
         self.edges.iter().any(|edge| edge.guard.is_some() || matches!(edge.to, Transition::Routes(_)))
     }

@@ -1,4 +1,4 @@
-//! The nodes that wait, compute, repeat or start other workflows.
+//! Compiles the nodes that wait, compute, repeat or start other workflows.
 
 use super::compile::{Compiler, place_of};
 use super::{MapWork, Node, NodeWork, ProgramIndex};
@@ -11,7 +11,7 @@ use steward_domain::{
     Workflow,
 };
 
-/// Items of a map that are worked on at once when nothing is said.
+/// The default number of map items in parallel.
 const AT_ONCE: u32 = 4;
 
 impl Compiler<'_> {
@@ -19,7 +19,7 @@ impl Compiler<'_> {
         Schema::compile(source).map_err(|rule| self.problem(field, rule, "its schema")).ok()
     }
 
-    /// The place of the workflow that a node starts.
+    /// The index of the workflow that a node starts.
     pub(super) fn child(&mut self, def: &NodeDef, field: &str) -> Option<ProgramIndex> {
         let name = def.workflow.as_ref()?;
         if !self.definition().workflows.contains_key(name) {
@@ -45,7 +45,7 @@ impl Compiler<'_> {
         NodeWork::Map { work, concurrency, on_item_error: def.on_item_error }
     }
 
-    /// What only some kinds of nodes have.
+    /// Compiles the fields that only some kinds of nodes have.
     pub(super) fn more_fields(&mut self, node: &mut Node, def: &NodeDef, field: &str) {
         node.over = def.over.as_ref().and_then(|over| self.expression(over, &format!("{field}.over")));
         if let Some(value) = &def.value {
@@ -80,7 +80,7 @@ impl Compiler<'_> {
         };
         let field = format!("{field}.{part}");
         node.value = self.template(text, &field);
-        // What holds no expression is known to be right or wrong now.
+        // A value without expressions can be checked now.
         if let Some(Template::Fixed(_)) = &node.value {
             let read = match part {
                 "duration" => duration::parse_duration(text).map(drop),
@@ -92,7 +92,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// A retry is refused where it would repeat what must not happen twice.
+    /// Refuses a retry that would repeat a call that must not happen twice.
     fn retry(&mut self, def: &NodeDef, retry: &RetryPolicy, field: &str) {
         let failed = retry.on.contains(&RetryClass::Failed);
         let on = format!("{field}.on");
@@ -126,7 +126,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// A tool that the sub-task of a node may call and that changes something.
+    /// A tool with side effects that the sub-task of a node may call.
     fn changing_tool(&self, def: &NodeDef) -> Option<ToolName> {
         let definition = self.definition();
         let mut workflows: Vec<&AgentName> = def.workflow.iter().collect();

@@ -1,5 +1,5 @@
-//! Plans: who needs what is found from inputs, outputs and expressions; what does not need each
-//! other runs at once.
+//! Plans: dependencies follow from inputs, outputs and expressions. Independent subtasks run in
+//! parallel.
 
 use super::compile::{Compiler, Shape, place_of};
 use super::{Node, NodeWork, ProgramIndex};

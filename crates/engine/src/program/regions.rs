@@ -1,15 +1,14 @@
-//! Branches of a `parallel` node keep to themselves.
+//! Branches of a `parallel` node must be disjoint.
 //!
-//! A branch is what its first node leads to, up to an end. It joins at its parallel node, whose own
-//! edges lead on. A node that two branches reach, or a branch and the rest, would be at work twice
-//! at once, so it is refused.
+//! A branch is everything that its first node leads to, up to an end. It joins at its parallel
+//! node, whose own edges lead on. A node that two branches reach, or a branch and the rest, could
+//! run twice at the same time, so it is refused.
 
 use super::{Node, NodeWork, ProgramIndex, Transition};
 use std::collections::BTreeMap;
 use steward_domain::Problem;
 
-/// The branch a node belongs to: a parallel node and the number of its branch; nothing is the main
-/// way.
+/// The branch of a node: a parallel node and the number of its branch; `None` is the main path.
 type Region = Option<(ProgramIndex, usize)>;
 
 pub(super) fn check(nodes: &[Node], entry: Option<ProgramIndex>, problems: &mut Vec<Problem>) {
@@ -35,7 +34,7 @@ pub(super) fn check(nodes: &[Node], entry: Option<ProgramIndex>, problems: &mut 
     }
 }
 
-/// Where a node's edges lead, ends aside.
+/// The targets of a node's edges, without ends.
 pub(crate) fn ways(node: &Node) -> Vec<ProgramIndex> {
     let mut targets: Vec<ProgramIndex> = node.on_error.iter().flatten().copied().collect();
     for edge in &node.edges {

@@ -1,5 +1,5 @@
-//! Static plans: references lead to earlier steps only, and what changes something keeps its place
-//! in the order.
+//! Static plans: references lead to earlier steps only, and steps with side effects keep their
+//! order.
 
 use super::compile::{Compiler, Shape, place_of};
 use super::{Node, NodeWork, ProgramIndex};

@@ -1,4 +1,4 @@
-//! Workflows: the domain's own rules, and those that need agents, tools and expressions.
+//! Workflows: the rules of the domain, and the checks that need agents, tools and expressions.
 
 use super::compile::{Compiler, Shape, place_of};
 use super::{Edge, Node, NodeWork, ProgramIndex, Transition, regions};
@@ -109,7 +109,7 @@ impl Compiler<'_> {
         Edge { guard, to }
     }
 
-    /// Expressions name nodes that there are.
+    /// Checks that expressions name existing nodes.
     pub(super) fn known_names(&mut self, nodes: &[Node], index: &BTreeMap<NodeName, ProgramIndex>) {
         let names: BTreeSet<&str> = index.keys().map(|name| name.as_str()).collect();
         for node in nodes {

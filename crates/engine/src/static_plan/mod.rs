@@ -1,14 +1,13 @@
-//! A static plan: all of its steps are written before anything is read, from the words of a person
-//! alone.
+//! Static plans: all steps are written before any data is read, from the user's text alone.
 //!
 //! Invariants
-//! - A result of a tool fills values in and decides conditions that the plan itself states. It
-//!   cannot add a step, change which tool a step calls, or change a literal: after [`StaticPlan`]
-//!   is compiled nothing is planned any more.
-//! - Models that read results on the way have no tools. What an extraction gives has the type that
-//!   the plan asked for.
-//! - The order of the list counts for steps that change something: they wait for every step before
-//!   them, and every step after waits for them. Reads between two of them run at once.
+//! - A tool result fills in values and decides conditions that the plan itself states. It cannot
+//!   add a step, change which tool a step calls, or change a literal: after [`StaticPlan`] is
+//!   compiled there is no further planning.
+//! - Models that read intermediate results have no tools. An extracted value has the type that the
+//!   plan requires.
+//! - Steps with side effects keep the order of the list: they wait for every step before them, and
+//!   every step after waits for them. Reads between two of them run in parallel.
 
 mod reference;
 mod value_type;
@@ -23,22 +22,22 @@ use steward_domain::{AgentName, JsonObject, NodeName, ToolName};
 
 /// The name of the step that writes the answer.
 pub const ANSWER_STEP: &str = "answer";
-/// Names that a step may not have.
+/// Names that are reserved and not allowed for steps.
 const RESERVED: [&str; 4] = [ANSWER_STEP, "item", "index", "input"];
-/// Steps of one plan.
+/// The maximum number of steps of one plan.
 const MAX_STEPS: usize = 30;
-/// Items that one step may be repeated for.
+/// The maximum number of items of a repeated step.
 pub(crate) const MAX_ITEMS: usize = 50;
 
-/// Steps, and what the answer is to say.
+/// The steps, and the instruction for the answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StaticPlan {
-    /// Everything that the person typed: proof that a value is theirs.
+    /// The user's text: it proves that a value comes from the user.
     pub words: String,
-    /// What is done, in order.
+    /// The steps, in order.
     pub steps: Vec<StaticStep>,
-    /// What the answer is to say.
+    /// The instruction for the answer.
     #[serde(default)]
     pub answer: String,
     /// The agent that extracts values. It has no tools.
@@ -56,17 +55,16 @@ pub struct StaticStep {
     /// The tool that it calls.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool: Option<ToolName>,
-    /// What the tool is called with: literals, `{"$ref": "step.path"}` and `{"$text": [...]}`.
+    /// The arguments: literals, `{"$ref": "step.path"}` and `{"$text": [...]}`.
     #[serde(default, alias = "args", alias = "parameters", skip_serializing_if = "JsonObject::is_empty")]
     pub arguments: JsonObject,
     /// The value that is extracted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extract: Option<Extraction>,
-    /// The list for each of whose items the tool is called; `item` and `index` name the item at
-    /// hand.
+    /// The list for whose items the tool is called; `item` and `index` refer to the current item.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub for_each: Option<Value>,
-    /// The step is left out when this does not hold.
+    /// The step is skipped when this condition does not hold.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub when: Option<Condition>,
 }
@@ -75,12 +73,12 @@ pub struct StaticStep {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Extraction {
-    /// What is read: literals and references.
+    /// The input: literals and references.
     pub from: Value,
-    /// Which value is wanted, in words.
+    /// The description of the wanted value.
     #[serde(alias = "what")]
     pub instruction: String,
-    /// The type that it must have.
+    /// The required type.
     #[serde(rename = "type", default)]
     pub value_type: ValueType,
 }
@@ -89,11 +87,11 @@ pub struct Extraction {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Condition {
-    /// What is looked at.
+    /// The value that is tested.
     pub value: Value,
-    /// How.
+    /// The comparison.
     pub is: Comparison,
-    /// What it is compared with.
+    /// The value that it is compared with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<Value>,
 }
@@ -102,15 +100,15 @@ pub struct Condition {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Comparison {
-    /// Nothing, an empty text or an empty list.
+    /// Null, an empty text or an empty list.
     Empty,
     /// Anything else.
     NotEmpty,
-    /// Yes.
+    /// True.
     True,
-    /// No.
+    /// False.
     False,
-    /// The same value; texts without regard to case.
+    /// The same value; texts are compared case-insensitively.
     Equal,
     /// Another value.
     NotEqual,
@@ -123,7 +121,7 @@ pub enum Comparison {
 }
 
 impl Comparison {
-    /// Whether it holds.
+    /// Whether the comparison holds.
     pub(crate) fn holds(self, value: &Value, to: &Value) -> bool {
         let empty = match value {
             Value::Null => true,
@@ -163,7 +161,7 @@ fn number(value: &Value) -> Option<f64> {
 }
 
 impl StaticPlan {
-    /// What is wrong with its form; what needs the tools is found by compiling.
+    /// Problems of its form; problems that involve tools are found by compiling.
     pub(crate) fn problems(&self) -> Vec<(String, String)> {
         let mut problems = Vec::new();
         let mut problem = |field: String, rule: &str| problems.push((field, rule.to_owned()));
@@ -198,9 +196,9 @@ pub(crate) struct CompiledStep {
     pub(crate) for_each: Option<ValueTemplate>,
     pub(crate) when: Option<(ValueTemplate, Comparison, ValueTemplate)>,
     pub(crate) extract: Option<CompiledExtraction>,
-    /// Steps that come first without being read.
+    /// Steps that must end first, without being read.
     pub(crate) after: Vec<crate::program::ProgramIndex>,
-    /// Whether it may change something.
+    /// Whether it may have side effects.
     pub(crate) changes: bool,
 }
 
