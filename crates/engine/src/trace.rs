@@ -1,4 +1,4 @@
-//! The trace of a task (S2 `TraceLog`), read out of its events: it cannot disagree with them.
+//! The trace of a task (`TraceLog`), derived from its events: it cannot disagree with them.
 
 use crate::effect::Effect;
 use crate::state::{Pending, State, Target};
@@ -11,14 +11,14 @@ use steward_domain::{
     TraceLog,
 };
 
-/// What a trace needs to remember of an effect until it is answered.
+/// An issued effect, kept until it is answered.
 struct Issued {
     effect: Effect,
     at: Timestamp,
     who: String,
 }
 
-/// The trace of these events. Nothing before the task has started.
+/// The trace of these events; `None` before the task has started.
 #[must_use]
 pub fn trace(program: &Program, events: &[Event]) -> Option<TraceLog> {
     let mut state = State::new(program);
@@ -109,7 +109,7 @@ fn step(name: &str, message: String, at: Timestamp, status: StepLevel, agent: &s
     }
 }
 
-/// Names of nodes and agents are labels already; this stands for the branch that cannot be.
+/// Stands for the unreachable branch: names of nodes and agents are always valid labels.
 #[allow(clippy::unwrap_used, reason = "a dash is a label")]
 fn unnamed() -> Label {
     Label::new("-").unwrap()
@@ -191,7 +191,7 @@ fn tool(outcome: &ToolOutcome, issued: Option<&Issued>, at: Timestamp, who: &str
     record
 }
 
-/// What an effect itself adds to the trace.
+/// Adds an effect to the trace.
 fn note(log: &mut TraceLog, effect: &Effect, at: Timestamp) {
     match effect {
         Effect::StartSub { task_id, agent, .. } | Effect::StartWorkflow { task_id, workflow: agent, .. } => {
@@ -234,7 +234,7 @@ fn short(text: &str) -> String {
     if line.chars().count() > 200 { line.chars().take(199).chain(['…']).collect() } else { line }
 }
 
-/// A trace on a terminal: a bar for the share of time, a mark for what went wrong.
+/// A trace for a terminal: bars show the share of time, marks show failures.
 #[must_use]
 pub fn glance(log: &TraceLog) -> String {
     let longest = log.steps.iter().map(|step| step.duration_ms).max().unwrap_or_default().max(1);

@@ -1,24 +1,24 @@
 //! Values of a static plan: literals, and references to results of earlier steps.
 //!
 //! A reference is a step's name and a path: `find.contacts[0].id`, `find.contacts[name=Anna].id`,
-//! `find.rows[*].total`, `item.name`. A path into a text reads the text as JSON, because many
-//! servers send their JSON so.
+//! `find.rows[*].total`, `item.name`. A path into a text parses the text as JSON, because many
+//! servers return JSON as text.
 
 use crate::expression::as_text;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// Characters of one reference.
+/// The maximum number of characters of one reference.
 const LENGTH: usize = 500;
 
 /// A value of a plan.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum ValueTemplate {
-    /// As the plan has it.
+    /// A literal of the plan.
     Literal(Value),
-    /// What a result holds.
+    /// A value of a result.
     Reference(Reference),
-    /// A text put together of values.
+    /// A text concatenated from values.
     Text(Vec<ValueTemplate>),
     /// A list of values.
     List(Vec<ValueTemplate>),
@@ -26,7 +26,7 @@ pub(crate) enum ValueTemplate {
     Object(Vec<(String, ValueTemplate)>),
 }
 
-/// A place in a result.
+/// A path into a result.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Reference {
     source: Source,
@@ -44,7 +44,7 @@ enum Source {
 #[derive(Debug, Clone, PartialEq)]
 enum Segment {
     Key(String),
-    /// Counted from the end when negative.
+    /// An index; negative counts from the end.
     Index(i64),
     /// All items of a list.
     Each,
@@ -57,12 +57,12 @@ enum Segment {
 pub(crate) struct ItemScope<'a> {
     pub(crate) item: &'a Value,
     pub(crate) index: usize,
-    /// Whether the list stood in the plan itself.
+    /// Whether the list is a literal of the plan.
     pub(crate) literal: bool,
 }
 
 impl ValueTemplate {
-    /// Reads a value of a plan.
+    /// Compiles a value of a plan.
     pub(crate) fn compile(value: &Value) -> Result<Self, String> {
         Ok(match value {
             Value::Array(values) => {
@@ -98,7 +98,7 @@ impl ValueTemplate {
         })
     }
 
-    /// The steps that it reads, and whether it reads the item of a list.
+    /// Collects the steps that it reads; returns whether it reads the item of a list.
     pub(crate) fn sources(&self, steps: &mut BTreeSet<String>) -> bool {
         match self {
             Self::Literal(_) => false,
@@ -109,7 +109,7 @@ impl ValueTemplate {
                 }
                 Source::Item | Source::Index => true,
             },
-            // All parts are looked at, also after one that reads the item.
+            // `count` visits all parts, even after one that reads the item.
             Self::Text(parts) | Self::List(parts) => {
                 parts.iter().filter(|part| part.sources(steps)).count() > 0
             }
@@ -117,14 +117,14 @@ impl ValueTemplate {
         }
     }
 
-    /// Whether any of it comes out of a result.
+    /// Whether any part comes from a result.
     pub(crate) fn reads_results(&self, item: Option<ItemScope<'_>>) -> bool {
         let mut steps = BTreeSet::new();
         let reads_item = self.sources(&mut steps);
         !steps.is_empty() || (reads_item && item.is_some_and(|item| !item.literal))
     }
 
-    /// Its value now.
+    /// The value with all references resolved.
     pub(crate) fn render(
         &self,
         output: &dyn Fn(&str) -> Option<Value>,
@@ -234,7 +234,7 @@ fn walk(value: Value, path: &[Segment]) -> Option<Value> {
     };
     match (segment, value) {
         (Segment::Key(key), Value::Object(mut members)) => walk(members.remove(key)?, rest),
-        // A member of a list is the list of that member.
+        // A key applied to a list gives the list of that member.
         (Segment::Key(_), Value::Array(values)) => {
             values.into_iter().map(|value| walk(value, path)).collect::<Option<_>>().map(Value::Array)
         }
@@ -256,7 +256,7 @@ fn walk(value: Value, path: &[Segment]) -> Option<Value> {
             };
             walk(Value::Array(values.into_iter().filter(fits).collect()), rest)
         }
-        // Servers wrap their lists: the only list of an object is the one that is meant.
+        // Servers wrap their lists: the only list of an object is used.
         (Segment::Index(_) | Segment::Each | Segment::Where(..), Value::Object(members)) => {
             let mut lists = members.into_iter().map(|(_, member)| member).filter(Value::is_array);
             match (lists.next(), lists.next()) {

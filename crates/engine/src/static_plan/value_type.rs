@@ -1,15 +1,15 @@
-//! The type of an extracted value: what a model without tools may hand on, and nothing else.
+//! The type of an extracted value: the only thing that a model without tools may return.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
-/// Characters of one extracted text.
+/// The maximum number of characters of one extracted text.
 const TEXT: usize = 4_000;
-/// Items of one extracted list.
+/// The maximum number of items of one extracted list.
 const ITEMS: usize = 200;
 
-/// A type.
+/// The type of an extracted value.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum ValueType {
@@ -20,7 +20,7 @@ pub enum ValueType {
         /// The texts.
         one_of: Vec<String>,
     },
-    /// A list; it has one item, the type of all.
+    /// A list; its one element is the type of all items.
     List(Vec<ValueType>),
     /// Members by name.
     Object(BTreeMap<String, ValueType>),
@@ -52,7 +52,7 @@ impl Default for ValueType {
 }
 
 impl ValueType {
-    /// The JSON schema of a reply that holds the value, or null where the data has none.
+    /// The JSON schema of a reply with the value, or null where the data has none.
     #[must_use]
     pub fn reply_schema(&self) -> Value {
         let value = json!({ "anyOf": [self.schema(), { "type": "null" }] });
@@ -83,7 +83,7 @@ impl ValueType {
         }
     }
 
-    /// Reads the value out of a reply: nothing where the data has none.
+    /// Parses the value of a reply; `None` where the data has none.
     pub(crate) fn read(&self, reply: &str) -> Result<Option<Value>, String> {
         let found = first_json(reply);
         let value = match found {
@@ -102,8 +102,8 @@ impl ValueType {
         self.check(&value).map(Some)
     }
 
-    /// The value in its type, or what is wrong with it. A number that was written as a text is a
-    /// number.
+    /// The value converted to its type, or what is wrong with it. A number that was written as text
+    /// is accepted.
     fn check(&self, value: &Value) -> Result<Value, String> {
         let wrong = |what: &str| Err(format!("{value} must be {what}"));
         match (self, value) {
@@ -176,7 +176,7 @@ impl ValueType {
     }
 }
 
-/// The first JSON value in a text: models put words and fences around it.
+/// The first JSON value in a text: models write text and code fences around it.
 #[must_use]
 pub fn first_json(text: &str) -> Option<Value> {
     if let Ok(value) = serde_json::from_str(text.trim()) {

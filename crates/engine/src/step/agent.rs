@@ -1,15 +1,15 @@
-//! Agents: the loop of model and tools, and the patterns it goes through.
+//! Agents: the loop of model and tools, and its patterns.
 //!
 //! Invariants
-//! - A session holds its own messages only. A sub-agent is a task of its own, and nothing of it but
-//!   its summary comes back.
-//! - Answers of calls are appended in the order in which the model asked for them, whatever order
-//!   they came in.
-//! - What its model writes is judged by the session's [`Taint`], which begins with the person's
-//!   words and only grows: by descriptions of foreign tools, by results, by errors, by summaries of
+//! - A session holds its own messages only. A sub-agent is a separate task, and only its summary is
+//!   returned.
+//! - Results of calls are appended in the order in which the model requested them, whatever order
+//!   they arrived in.
+//! - The model's output is judged by the session's [`Taint`], which starts with the user's text and
+//!   only grows: by descriptions of servers' tools, by results, by errors, by summaries of
 //!   sub-agents.
-//! - Whatever a model says, the loop is bounded: by rounds, by repairs, by tools that do not exist,
-//!   by calls that repeat.
+//! - The loop is bounded whatever the model replies: by rounds, by repairs, by unknown tools, by
+//!   repeated calls.
 
 use super::Step;
 use crate::derive::{self, Fnv, estimate_tokens};
@@ -32,7 +32,7 @@ const IMPROVE: &str = "Write the improved answer in full, without comments about
 const EMPTY: &str = "Your reply was empty. Answer in words or call one of your tools.";
 const NO_TOOLS_NOW: &str = "No tool can be called at this point. Answer in words.";
 
-/// What one asked call becomes.
+/// How one requested call is handled.
 enum Plan {
     Call(Target, JsonObject),
     Answer(String),
@@ -80,7 +80,7 @@ impl Step<'_> {
         };
         session.push(said(Role::User, text, self.state.now));
         for message in std::mem::take(&mut self.state.earlier) {
-            // What an agent said before may stem from data, so its words are not the person's.
+            // An earlier message of an agent may come from data, so it is not the user's text.
             if message.role != Role::User {
                 session.taint.absorb(Provenance::Untrusted);
             }
@@ -97,11 +97,11 @@ impl Step<'_> {
         self.begin_phase(number);
     }
 
-    /// What a session has read before its model says a word: the task, and what servers say of
-    /// their tools.
+    /// The taint of a session before its model's first reply: the task, and the servers'
+    /// descriptions of their tools.
     fn first_taint(&self, spec: &AgentSpec, text: &str, untrusted: bool) -> Taint {
         let input = || if self.state.input_untrusted { String::new() } else { as_text(&self.state.input) };
-        // What the person typed earlier in the conversation is theirs, too.
+        // The user's earlier messages of the conversation count as the user's text, too.
         let earlier = self.state.earlier.iter().filter(|message| message.role == Role::User);
         let typed = |text: &str| {
             let texts: Vec<&str> = earlier.map(|message| message.text.as_str()).chain([text]).collect();
@@ -118,7 +118,7 @@ impl Step<'_> {
         taint
     }
 
-    /// The agent's session, unless it is over.
+    /// The agent's session, unless it has ended.
     fn at_work(&mut self, number: u32) -> Option<(&mut Session, &AgentSpec, Timestamp)> {
         let (program, now) = (self.program, self.state.now);
         let session = self.state.sessions.get_mut(number as usize).filter(|session| !session.over)?;
@@ -189,7 +189,7 @@ impl Step<'_> {
         if class == Class::Transient && attempt <= retries {
             let salt = u64::from(number) | (1 << 40);
             let wait = derive::backoff_micros(self.task(), salt, attempt, base, cap);
-            // The server's wish counts, within reason: an hour at most.
+            // The server's `Retry-After` is respected, up to one hour.
             let asked = i64::from(retry_after.unwrap_or(0).min(3600)).saturating_mul(1_000_000);
             let at = Timestamp::from_micros(self.state.now.micros().saturating_add(wait.max(asked)));
             self.issue(Pending::ModelBackoff { session: number, attempt: attempt + 1, at });
@@ -237,8 +237,8 @@ impl Step<'_> {
         self.start_calls(number, &reply.tool_calls);
     }
 
-    /// The model of an extraction answered: the value has the type that the plan asks for, or it is
-    /// asked again.
+    /// The model of an extraction replied. The value has the type that the plan requires, or the
+    /// model is asked to correct it.
     fn extracted(&mut self, number: u32, node: ProgramIndex, extract: &CompiledExtraction, text: &str) {
         match extract.value_type.read(text) {
             Err(why) => self.repair(number, &format!("That does not fit: {why}. Reply with the JSON only.")),
@@ -255,7 +255,7 @@ impl Step<'_> {
         }
     }
 
-    /// Tells the model what was wrong with its reply, a bounded number of times in a row.
+    /// Asks the model to correct its reply, a bounded number of times in a row.
     fn repair(&mut self, number: u32, what: &str) {
         let most = self.program.settings().repairs;
         let Some((session, spec, now)) = self.at_work(number) else { return };
@@ -270,7 +270,7 @@ impl Step<'_> {
         self.ask_model(number);
     }
 
-    /// The model answered in words: the end of a stage.
+    /// The model replied with text: the stage ends.
     fn spoke(&mut self, number: u32, text: &str) {
         if self.ask_together(number) {
             return;
@@ -444,8 +444,8 @@ impl Step<'_> {
         }
     }
 
-    /// One of the calls has its answer. `read` says what the session has read with it. The model is
-    /// asked when all have.
+    /// One of the calls has its result. `read` updates the session's taint. The model is called
+    /// when all results are there.
     pub(super) fn slot_done(
         &mut self,
         number: u32,
@@ -476,7 +476,7 @@ impl Step<'_> {
     }
 }
 
-/// What is extracted by this node's model.
+/// The extraction of this node, if it has one.
 fn extraction(program: &Program, node: ProgramIndex) -> Option<&CompiledExtraction> {
     program.node(node)?.step.as_ref()?.extract.as_ref()
 }
@@ -486,7 +486,7 @@ pub(super) fn said(role: Role, text: String, at: Timestamp) -> Msg {
     Msg { role, text, calls: Vec::new(), answers: None, tokens, at }
 }
 
-/// A result that is too long for a prompt is cut, and says so.
+/// Truncates a result that is too long for a prompt, with a note.
 fn cut(text: String, most: usize) -> String {
     if text.len() <= most {
         return text;
@@ -495,7 +495,7 @@ fn cut(text: String, most: usize) -> String {
     format!("{kept}\n(cut: the result has {} bytes; ask for less, or for a part)", text.len())
 }
 
-/// About how many bytes an argument is.
+/// The approximate size of an argument in bytes.
 fn weigh(value: &Value) -> u32 {
     let size = match value {
         Value::String(text) => u32::try_from(text.len()).unwrap_or(u32::MAX),

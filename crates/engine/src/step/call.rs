@@ -1,7 +1,7 @@
-//! Calls of tools and sub-agents: attempts, fallbacks, approvals, and outcomes that nobody knows.
+//! Calls of tools and sub-agents: attempts, fallbacks, approvals, and unknown outcomes.
 //!
 //! Invariant: a call that is neither read-only nor keyed leaves this process at most once under one
-//! key. It is tried again only when it surely was not sent, or when a person said so, and then
+//! key. It is repeated only when it certainly was not sent, or when a person decided so, and then
 //! under a new key.
 
 use super::Step;
@@ -12,7 +12,7 @@ use crate::{Class, Code, Effect, EffectId, Failure, OnUnknown, ToolOutcome, Tool
 use serde_json::{Value, json};
 use steward_domain::{Idempotency, Provenance, RetryClass, RetryPolicy, Timestamp};
 
-/// The most tools that a session may find.
+/// The maximum number of tools that a session may find.
 const FOUND: usize = 100;
 
 impl Step<'_> {
@@ -31,7 +31,7 @@ impl Step<'_> {
         Some(match &call.target {
             Target::Tool(place) => {
                 let tool = self.state.tool(self.program, *place)?;
-                // The node's own time is for the tool that it names.
+                // The node's own timeout applies to the tool that it names.
                 let is_own = matches!(call.owner, Owner::Node(_) | Owner::Item(..));
                 let own = owner.timeout_seconds.filter(|_| is_own);
                 Effect::CallTool {
@@ -71,7 +71,7 @@ impl Step<'_> {
         })
     }
 
-    /// The task of a sub-agent or a sub-workflow. Each attempt is a task of its own.
+    /// The task id of a sub-agent or a sub-workflow. Each attempt is a separate task.
     fn child_id(&self, number: u32, attempt: u32) -> steward_domain::TaskId {
         let attempt = u64::from(attempt.saturating_sub(1)) << 32;
         derive::child_task(self.task(), u64::from(number) | attempt)
@@ -127,7 +127,7 @@ impl Step<'_> {
         }
     }
 
-    /// The session that asked may call what was found, up to a bound. A node of a workflow has no
+    /// The session that called may use the found tools, up to a limit. A node of a workflow has no
     /// session.
     fn tools_found(&mut self, number: u32, output: &Value, tools: &[ToolSpec]) {
         if let Some(Owner::Slot(session, _)) = self.state.calls.get(&number).map(|call| call.owner) {
@@ -147,8 +147,7 @@ impl Step<'_> {
             Owner::Node(node) => self.node_done(node, Some(output.clone()), true),
             Owner::Item(node, item) => self.item_done(node, item, output.clone()),
             Owner::Held(session) => self.held_done(session, number, as_text(output), |_| {}),
-            // What a server says of its tools is the server's word, as much as what its tools
-            // answer.
+            // A server's description of its tools is as untrusted as the results of its tools.
             Owner::Slot(session, slot) => {
                 let foreign = tools.iter().any(|tool| tool.server.is_some());
                 self.slot_done(session, slot, as_text(output), |taint| {
@@ -160,7 +159,7 @@ impl Step<'_> {
         }
     }
 
-    /// The retry policy of the node that a call belongs to. What an agent calls is the agent's.
+    /// The retry policy of the call's node. It does not apply to the calls of an agent.
     fn retry_policy(&self, number: u32) -> Option<&RetryPolicy> {
         let place = match self.state.calls.get(&number)?.owner {
             Owner::Node(place) | Owner::Item(place, _) => place,
@@ -169,7 +168,7 @@ impl Step<'_> {
         self.program.node(place)?.retry.as_ref()
     }
 
-    /// Whether a failure of this class is tried again, by the node's policy or else by default.
+    /// Whether a failure of this class is retried, by the node's policy or else by default.
     fn retries(&self, number: u32, class: RetryClass, default: bool) -> bool {
         self.retry_policy(number).map_or(default, |policy| policy.on.contains(&class))
     }
@@ -184,7 +183,7 @@ impl Step<'_> {
         }
     }
 
-    /// Another attempt after a wait, or the next fallback, or an honest failure.
+    /// Retries after a wait, else tries the next fallback, else fails.
     fn again_or_else(&mut self, number: u32, again: bool, failure: Failure) {
         if again && self.try_again(number) {
             return;
@@ -194,7 +193,7 @@ impl Step<'_> {
         }
     }
 
-    /// Waits for the next attempt. False when there is none left.
+    /// Schedules the next attempt. Returns false when none is left.
     fn try_again(&mut self, number: u32) -> bool {
         let settings = self.program.settings();
         let millis = |seconds: f64| (seconds.clamp(0.0, 86_400.0) * 1000.0) as u64;
@@ -217,8 +216,8 @@ impl Step<'_> {
         true
     }
 
-    /// The next tool that may stand in. It is another tool, so it has a key of its own and needs
-    /// its own approval.
+    /// Switches to the next fallback. It is another tool, so it has its own key and needs its own
+    /// approval.
     fn fall_back(&mut self, number: u32) -> bool {
         let program = self.program;
         let Some(call) = self.state.calls.get(&number) else { return false };
@@ -238,7 +237,7 @@ impl Step<'_> {
         true
     }
 
-    /// The call may or may not have happened, and must not be repeated: a rule or a person decides.
+    /// The outcome is unknown and the call must not be repeated: a rule or a person decides.
     pub(super) fn unknown(&mut self, number: u32) {
         let Some((name, _)) = self.tool_of(number) else { return };
         let message = format!("{name} was called, but nobody knows what came of it");
@@ -278,7 +277,7 @@ impl Step<'_> {
         }
     }
 
-    /// Whose ids may go back where: a server's to the server, a built-in tool's to its group.
+    /// The owner of a tool's ids: the server, or the group of a built-in tool.
     pub(super) fn server_of(&self, target: &Target) -> String {
         let Target::Tool(place) = target else { return String::new() };
         let Some(tool) = self.program.tool(*place) else { return String::new() };
@@ -305,7 +304,7 @@ impl Step<'_> {
         }
     }
 
-    /// A call failed for good. An agent is told and may try something else; a tool node fails.
+    /// A call failed permanently. An agent gets the error and may continue; a tool node fails.
     pub(super) fn call_failed(&mut self, number: u32, failure: Failure) {
         let Some(call) = self.state.calls.remove(&number) else { return };
         match call.owner {
@@ -313,7 +312,7 @@ impl Step<'_> {
             Owner::Item(node, item) if self.is_map(node) => {
                 self.map_item_ended(node, item, ItemResult::Failed(failure));
             }
-            // A no to one item is a no to that item.
+            // A rejected item does not fail the other items.
             Owner::Item(node, item) if failure.code == Code::Rejected => {
                 self.item_done(node, item, json!({ "not_done": failure.message }));
             }
@@ -336,8 +335,7 @@ impl Step<'_> {
         }
     }
 
-    /// A call failed in a way that is not the agent's to judge: the node fails, the agent is not
-    /// asked.
+    /// Fails the node of a call, in cases that the agent may not handle itself.
     pub(super) fn owner_failed(&mut self, number: u32, failure: Failure) {
         let Some(Call { owner, .. }) = self.state.calls.remove(&number) else { return };
         if let Owner::Item(node, item) = owner

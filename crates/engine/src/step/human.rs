@@ -1,7 +1,7 @@
-//! People: what they are asked, what their word changes, and what happens without it.
+//! Decisions of people: requests, effects of a decision, and timeouts.
 //!
-//! Invariant: a decision counts for the digest it was shown. After a change of arguments the call
-//! is proposed anew, and policy asks about the new digest.
+//! Invariant: a decision counts for the digest that was shown. After a change of arguments the call
+//! is proposed again, and policy requires approval of the new digest.
 
 use super::Step;
 use crate::event::Event;
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use steward_domain::{Escalation, HumanAction, JsonObject, Provenance, Sha256Hex, TimeoutOutcome};
 
 impl State {
-    /// Whether a decision is one that can be taken.
+    /// Whether a decision is acceptable.
     pub(super) fn admit_decision(
         &self,
         request: EffectId,
@@ -55,12 +55,12 @@ impl State {
 }
 
 impl Step<'_> {
-    /// Asks, and sets the time after which nobody is awaited any more.
+    /// Requests a decision and starts its timeout.
     pub(super) fn ask(&mut self, about: DecisionSubject, text: String, digest: Option<Sha256Hex>) {
         self.ask_at_level(about, text, digest, 0);
     }
 
-    /// The same after it was passed on so many times.
+    /// Requests a decision after `level` escalations.
     fn ask_at_level(&mut self, about: DecisionSubject, text: String, digest: Option<Sha256Hex>, level: u32) {
         if self.is_over() {
             return;
@@ -167,7 +167,7 @@ impl Step<'_> {
         self.working(*about);
         match about {
             DecisionSubject::Node(place) => {
-                // The answer is the key of the way on, unless the person names another.
+                // The action is the routing key, unless the person sets another.
                 self.state.routing_key = Some(action_name(*action).to_owned());
                 self.update(state_updates);
                 let output = json!({ "action": action_name(*action), "message": message, "by": by });
@@ -205,8 +205,8 @@ impl Step<'_> {
                     if let Some(call) = self.state.calls.get_mut(number) {
                         call.key = key;
                         call.attempt = 1;
-                        // The first approval was used by the call whose outcome is unknown; this
-                        // decision releases another.
+                        // The first approval was consumed by the call with the unknown outcome.
+                        // This decision approves another call.
                         if let Some(approval) = &mut call.approval {
                             (approval.by, approval.gate) = (by.clone(), *request);
                         }
@@ -226,7 +226,7 @@ impl Step<'_> {
         }
     }
 
-    /// Nobody is awaited any more: the node is at work again.
+    /// The decision was made: the node is running again.
     fn working(&mut self, about: DecisionSubject) {
         let place = match about {
             DecisionSubject::Node(place) | DecisionSubject::Gate(place) => Some(place),
@@ -240,8 +240,8 @@ impl Step<'_> {
         }
     }
 
-    /// A human node's answer. Where the edges can tell answers apart, a no is a way of its own;
-    /// otherwise it is the end.
+    /// Handles the answer of a human node. A rejection ends the task, unless the edges depend on
+    /// the answer.
     fn answered(&mut self, place: u32, action: HumanAction, output: Value) {
         let chooses = self.program.node(place).is_some_and(crate::Node::chooses);
         if action == HumanAction::Reject && !chooses {
@@ -252,8 +252,8 @@ impl Step<'_> {
         self.node_done(place, Some(output), false);
     }
 
-    /// What the person wrote is the person's; the rest stays what it was. Nothing is approved by
-    /// it.
+    /// Applies the person's arguments with the provenance of a user; the rest stays. It does not
+    /// approve the call.
     fn change_arguments(&mut self, number: u32, updates: &JsonObject) {
         let key = self.new_key();
         let Some(call) = self.state.calls.get_mut(&number) else { return };
@@ -274,7 +274,7 @@ impl Step<'_> {
         self.issue_call(number);
     }
 
-    /// S2's reducer: messages are appended, known fields are replaced, everything else goes into
+    /// Applies updates: messages are appended, known fields are replaced, everything else goes into
     /// `metadata`.
     fn update(&mut self, updates: &JsonObject) {
         for (name, value) in updates {
@@ -331,8 +331,7 @@ impl Step<'_> {
                 }
             }
             DecisionSubject::Gate(place) => self.node_failed(*place, expired),
-            // Silence is no approval: for a call it can only be a no that the agent hears, or a
-            // failure.
+            // A timeout never approves a call: the agent gets a rejection, or the node fails.
             DecisionSubject::Call(number) => match self.program.settings().on_approval_timeout {
                 TimeoutOutcome::Fail => self.owner_failed(*number, expired),
                 TimeoutOutcome::Reject | TimeoutOutcome::Approve => self.call_failed(*number, expired),
@@ -353,7 +352,7 @@ impl Step<'_> {
     }
 }
 
-/// Who is asked after it was passed on so many times; nothing the first time.
+/// The escalation of a level; `None` at the first level.
 fn escalation(node: &crate::Node, level: u32) -> Option<&Escalation> {
     node.escalate.get(usize::try_from(level).ok()?.checked_sub(1)?)
 }

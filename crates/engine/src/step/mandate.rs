@@ -1,15 +1,15 @@
-//! Agents whose calls ask by request: what the person's words foresee does not ask, and the rest is
-//! asked about together.
+//! Agents that use mandates: calls covered by the user's request need no approval. The others are
+//! approved together.
 //!
 //! Invariants
-//! - The mandate is asked for in a prompt of its own, which holds the person's words and the names
-//!   of tools. Nothing that the session has read is in it, so no result can widen it, whenever it
-//!   is asked for.
-//! - A call that is released by the mandate goes to policy again, with its labels. What destroys
-//!   asks there as before.
-//! - A call that waits for a person is not made before they decide. One decision covers exactly the
-//!   calls that it shows, and each of them uses up a gate of its own. They are made one after the
-//!   other, in the order in which they were asked for.
+//! - The mandate is requested in a separate prompt, which holds the user's text and the names of
+//!   tools. It contains nothing that the session has read, so no result can widen it, whenever it
+//!   is requested.
+//! - A call that the mandate covers goes through policy again, with its labels. Destructive calls
+//!   still need approval there.
+//! - A call that waits for approval is not made before the decision. One decision covers exactly
+//!   the calls that it shows, and each of them consumes a gate of its own. They are made one after
+//!   the other, in the order of the requests.
 
 use super::Step;
 use crate::program::Callable;
@@ -18,15 +18,15 @@ use crate::{Approval, EffectId, Failure, Reply, derive, first_json};
 use serde_json::Value;
 use steward_domain::{AgentApprovals, JsonObject, Mandate, MandatedCall, Role, Sha256Hex, Taint, ToolName};
 
-/// What an agent is told of a call that waits.
+/// The result of a waiting call, as its agent sees it.
 const WAITS: &str = "This call waits for a person and is not made yet. Make the other calls that the task \
     needs and that do not need its result; they are asked about together. When you can do no more without it, \
                      reply in words.";
-/// What stands before the results of the calls that waited.
+/// The text before the results of the calls that waited.
 const DECIDED: &str = "The calls that waited were decided on. Go on, or answer:";
 
 impl Step<'_> {
-    /// Policy wants a person's word for a call.
+    /// Policy requires approval for a call.
     pub(super) fn approval_needed(
         &mut self,
         number: u32,
@@ -70,7 +70,7 @@ impl Step<'_> {
         }
     }
 
-    /// A model wrote what the request foresees. What is no list of calls foresees nothing.
+    /// Parses the mandate of a model's reply. A reply that is no list of calls covers nothing.
     pub(super) fn mandate_replied(&mut self, session: u32, reply: &Reply) {
         self.use_up(reply.usage);
         self.state.used.replies += 1;
@@ -81,7 +81,7 @@ impl Step<'_> {
         self.mandate_known(session, mandate);
     }
 
-    /// From here on calls are judged by this.
+    /// Sets the mandate and judges the calls that waited for it.
     pub(super) fn mandate_known(&mut self, session: u32, mandate: Mandate) {
         let Some(running) = self.state.sessions.get_mut(session as usize) else { return };
         running.mandate = Some(mandate);
@@ -118,7 +118,7 @@ impl Step<'_> {
             .filter_map(|(name, place)| Some((name.as_str(), self.state.tool(self.program, place)?)))
     }
 
-    /// Releases a call that the request foresees, and lets any other wait.
+    /// Releases a call that the mandate covers, and holds any other.
     fn judge_by_mandate(&mut self, session: u32, number: u32) {
         let made = self.calls_made(session);
         let Some(call) = self.state.calls.get(&number) else { return };
@@ -129,7 +129,7 @@ impl Step<'_> {
         };
         let Some(tool) = call.resolved.clone().or(named) else { return };
         let judged = self.state.session(session).and_then(|running| {
-            // What an agent said before this task was read in other sessions.
+            // Earlier messages of an agent may hold data that other sessions read.
             let clean = made.as_ref().filter(|_| !running.has_history());
             let unknown = JsonObject::new();
             let stranger = clean.is_none().then_some(("", &unknown));
@@ -151,8 +151,8 @@ impl Step<'_> {
         self.issue_call(number);
     }
 
-    /// What a session has called so far; nothing when it called an agent, which read what we do not
-    /// see.
+    /// The calls of a session so far; `None` when it called an agent, whose reads are not visible
+    /// here.
     fn calls_made(&self, session: u32) -> Option<Vec<(String, JsonObject)>> {
         let running = self.state.session(session)?;
         let spec = self.program.agent(running.agent)?;
@@ -161,7 +161,7 @@ impl Step<'_> {
             let place = match spec.resolve(&call.tool) {
                 Some(Callable::Agent(_)) => return None,
                 Some(Callable::Tool(place)) => place,
-                // A call of what does not exist read nothing.
+                // A call of an unknown tool read nothing.
                 None => match running.found.get(&call.tool) {
                     Some(place) => *place,
                     None => continue,
@@ -177,7 +177,7 @@ impl Step<'_> {
         Some(made)
     }
 
-    /// A call waits until its agent can do no more without it.
+    /// Holds a call until its agent cannot continue without it.
     fn hold(&mut self, session: u32, number: u32) {
         let Some(call) = self.state.calls.get_mut(&number) else { return };
         let Owner::Slot(_, slot) = std::mem::replace(&mut call.owner, Owner::Held(session)) else { return };
@@ -187,7 +187,7 @@ impl Step<'_> {
         self.slot_done(session, slot, WAITS.to_owned(), |_| {});
     }
 
-    /// Asks about the calls that wait, all at once. False when none does.
+    /// Requests approval of all waiting calls at once. Returns false when none waits.
     pub(super) fn ask_together(&mut self, session: u32) -> bool {
         let waiting = self.state.session(session).map(|it| it.waiting.clone()).unwrap_or_default();
         match waiting.as_slice() {
@@ -210,7 +210,7 @@ impl Step<'_> {
         true
     }
 
-    /// A person agreed to the calls that wait: each gets a gate of its own.
+    /// A person approved the waiting calls: each gets a gate of its own.
     pub(super) fn approve_together(&mut self, session: u32, by: &str) {
         let waiting = self.state.session(session).map(|it| it.waiting.clone()).unwrap_or_default();
         for number in &waiting {
@@ -225,7 +225,7 @@ impl Step<'_> {
         }
     }
 
-    /// None of the calls that wait is made.
+    /// Fails all waiting calls.
     pub(super) fn refuse_together(&mut self, session: u32, failure: &Failure) {
         let waiting = self.state.session(session).map(|it| it.waiting.clone()).unwrap_or_default();
         for number in waiting {
@@ -233,7 +233,7 @@ impl Step<'_> {
         }
     }
 
-    /// A call that waited has its result. The next one is made; after the last the agent goes on.
+    /// A waiting call has its result. The next one is made; after the last the agent continues.
     pub(super) fn held_done(
         &mut self,
         session: u32,

@@ -1,5 +1,5 @@
-//! Maps: the same work for each item of a list, so many at once, with the results in the order of
-//! the list; and sub-workflows, which are the work of a map or of a node of their own.
+//! Maps: the same work for each item of a list, with limited parallelism and results in the order
+//! of the list. Also sub-workflows, as the work of a map or of their own node.
 
 use super::Step;
 use crate::expression::{Expression, as_text};
@@ -10,10 +10,10 @@ use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use steward_domain::{ItemFailure, JsonObject, Provenance};
 
-/// Items of one map.
+/// The maximum number of items of one map.
 const MOST_ITEMS: usize = 1000;
 
-/// An item and its place.
+/// An item and its index.
 #[derive(Clone, Copy)]
 struct Item<'a> {
     value: &'a Value,
@@ -22,7 +22,7 @@ struct Item<'a> {
 }
 
 impl Step<'_> {
-    /// Reads the list and begins with its first items.
+    /// Evaluates the list and starts its first items.
     pub(super) fn begin_map(&mut self, place: ProgramIndex, node: &Node) {
         let Some(over) = &node.over else { return };
         let list = match over.evaluate(&|name| self.value_of(name)) {
@@ -48,19 +48,19 @@ impl Step<'_> {
         self.go_on_with_map(place);
     }
 
-    /// An item has ended, well or not.
+    /// An item has ended, with success or failure.
     pub(super) fn map_item_ended(&mut self, place: ProgramIndex, index: u32, result: ItemResult) {
         if self.note_item(place, index, result) {
             self.go_on_with_map(place);
         }
     }
 
-    /// Whether a node is a map that is at work.
+    /// Whether a node is a running map.
     pub(super) fn is_map(&self, place: ProgramIndex) -> bool {
         self.state.run(place).is_some_and(|run| run.map.is_some())
     }
 
-    /// Keeps the result of an item. False when the node has failed with it.
+    /// Stores the result of an item. Returns false when the node failed with it.
     fn note_item(&mut self, place: ProgramIndex, index: u32, result: ItemResult) -> bool {
         let program = self.program;
         let on_item_error = match program.node(place).map(|node| &node.work) {
@@ -84,7 +84,7 @@ impl Step<'_> {
         true
     }
 
-    /// Begins as many items as may be worked on, and joins when none is left.
+    /// Starts as many items as allowed, and joins when none is left.
     fn go_on_with_map(&mut self, place: ProgramIndex) {
         let program = self.program;
         let Some(node) = program.node(place) else { return };
@@ -127,7 +127,7 @@ impl Step<'_> {
         self.join_map(place, map, on_item_error, any);
     }
 
-    /// The results in the order of the list. When every item failed the node has failed.
+    /// Joins the results in the order of the list. The node fails when every item failed.
     fn join_map(&mut self, place: ProgramIndex, map: MapRun, on_item_error: ItemFailure, any: bool) {
         let failed =
             map.results.iter().filter(|result| matches!(result, Some(ItemResult::Failed(_)))).count();
@@ -204,7 +204,7 @@ impl Step<'_> {
         }
     }
 
-    /// What a sub-workflow is given: the node's arguments, else its text, else the item or this
+    /// The input of a sub-workflow: the node's arguments, else its text, else the item or this
     /// run's own input.
     fn child_input(&self, node: &Node, item: Option<Item<'_>>) -> Result<(Value, bool), String> {
         let value = |name: &str| match item {
@@ -268,7 +268,7 @@ impl Step<'_> {
         own.max(self.trust(expression))
     }
 
-    /// A call that the operator's definition leads to.
+    /// A call that the operator's definition makes.
     pub(super) fn call_for(
         &mut self,
         owner: Owner,
@@ -283,7 +283,7 @@ impl Step<'_> {
             key: self.new_key(),
             arguments,
             provenance,
-            // The operator's definition leads here, whatever its conditions read.
+            // The operator's definition decides the call, whatever its conditions read.
             origin: Provenance::Operator,
             approval: None,
             resolved: None,

@@ -1,5 +1,5 @@
-//! One step: an event is checked without touching anything, then applied, and what follows from it
-//! is worked off until only effects are left.
+//! One step: an event is checked without any change, then applied. Its consequences are processed
+//! until only effects are left.
 
 mod agent;
 mod call;
@@ -21,7 +21,7 @@ use serde_json::{Map, Value};
 use std::collections::VecDeque;
 use steward_domain::{CallId, Limits, Provenance, TaskId, Timestamp};
 
-/// A node that is to be entered.
+/// A node to enter.
 struct Enter {
     node: ProgramIndex,
     thread: u32,
@@ -37,10 +37,10 @@ struct Step<'a> {
 }
 
 impl State {
-    /// Applies an event and says what is to be done.
+    /// Applies an event and returns the resulting effects.
     ///
     /// # Errors
-    /// An event that comes late, twice, too early or with the wrong digest changes nothing.
+    /// A late, duplicate or premature event, or one with the wrong digest, changes nothing.
     pub fn apply(&mut self, program: &Program, event: &Event) -> Result<Vec<Effect>, Rejected> {
         let mut out = Vec::new();
         self.apply_into(program, event, &mut out)?;
@@ -67,7 +67,7 @@ impl State {
         Ok(())
     }
 
-    /// Whether the event counts. Nothing is changed before this has said yes.
+    /// Whether the event is acceptable. Nothing is changed before this check.
     fn admit(&self, program: &Program, event: &Event) -> Result<(), Rejected> {
         match (event, self.status) {
             (Event::Started { .. }, Status::Pending) => return Ok(()),
@@ -127,7 +127,7 @@ impl Step<'_> {
                     Some(Pending::Model { session, attempt }) => {
                         self.model_failed(session, attempt, *class, message, *retry_after_seconds);
                     }
-                    // Without a mandate nothing is foreseen, and people are asked.
+                    // Without a mandate no call is covered, and people are asked.
                     Some(Pending::Mandate { session }) => self.mandate_known(session, Default::default()),
                     _ => {}
                 }
@@ -202,8 +202,8 @@ impl Step<'_> {
         }
     }
 
-    /// Enters nodes until none is waiting to be entered. A queue, not recursion: a graph may pass
-    /// ten thousand nodes in one step.
+    /// Enters nodes until the queue is empty. It is a queue, not recursion: a graph may pass ten
+    /// thousand nodes in one step.
     fn work_off(&mut self) {
         while let Some(Enter { node, thread, from }) = self.todo.pop_front() {
             if self.is_over() {
@@ -213,7 +213,7 @@ impl Step<'_> {
         }
     }
 
-    /// The status follows from what is pending.
+    /// Derives the status from the pending effects.
     fn settle(&mut self) {
         if self.is_over() {
             return;
@@ -237,7 +237,7 @@ impl Step<'_> {
         self.state.ended.is_some()
     }
 
-    /// Makes an effect pending and tells it.
+    /// Makes an effect pending and emits it.
     fn issue(&mut self, pending: Pending) -> EffectId {
         let id = EffectId(self.state.next_effect);
         if self.is_over() {
@@ -251,8 +251,8 @@ impl Step<'_> {
         id
     }
 
-    /// The effect that a pending one stands for. Issuing and issuing again after a crash say the
-    /// same.
+    /// The effect of a pending entry. The first issue and an issue after a crash give the same
+    /// effect.
     fn effect(&self, id: EffectId, pending: &Pending) -> Option<Effect> {
         Some(match pending {
             Pending::Model { session, attempt } => {
@@ -309,7 +309,7 @@ impl Step<'_> {
         used.cost_micros = used.cost_micros.saturating_add(usage.cost_micros);
     }
 
-    /// What is left for a sub-agent.
+    /// The remaining budget for a sub-task.
     fn left(&self) -> Limits {
         let limits = self.program.limits;
         let spent = self.state.started_at.map_or(0, |at| self.state.now.millis_since(at) / 1000);
@@ -321,7 +321,7 @@ impl Step<'_> {
         }
     }
 
-    /// Ends the task when it has used more than it may. True when it did.
+    /// Fails the task when it is over budget. Returns true when it did.
     fn over_budget(&mut self) -> bool {
         let (limits, used) = (self.program.limits, self.state.used);
         let spent = self.state.started_at.map_or(0, |at| self.state.now.millis_since(at) / 1000);
@@ -343,7 +343,7 @@ impl Step<'_> {
         self.end(Ended::Failed(Failure::new(code, message)));
     }
 
-    /// Ends the task: what is pending is called off, and nothing changes any more.
+    /// Ends the task: pending effects are cancelled, and the state does not change any more.
     fn end(&mut self, ended: Ended) {
         if self.is_over() {
             return;
@@ -414,7 +414,7 @@ impl Step<'_> {
         })
     }
 
-    /// The least trusted of what an expression reads.
+    /// The provenance of an expression: the least trusted of what it reads.
     fn trust(&self, expression: &Expression) -> Provenance {
         let any = || self.state.nodes.iter().any(|run| run.untrusted);
         let named = || {
@@ -429,7 +429,7 @@ impl Step<'_> {
         if untrusted { Provenance::Untrusted } else { Provenance::User }
     }
 
-    /// A hash of what the graph's next steps depend on.
+    /// A hash of everything that the graph's next steps depend on.
     fn progress(&self) -> u64 {
         let start = Fnv::new().object(&self.state.metadata);
         let key = self.state.routing_key.as_deref().unwrap_or_default();

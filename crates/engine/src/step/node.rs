@@ -1,4 +1,4 @@
-//! Nodes: entering, working, leaving, and where the way leads from there.
+//! Nodes: entering, running, leaving, and the choice of the next node.
 
 use super::{Enter, Step};
 use crate::derive::Fnv;
@@ -47,7 +47,7 @@ impl Step<'_> {
         self.begin(place, from);
     }
 
-    /// Does what the node is for.
+    /// Starts the work of the node.
     pub(super) fn begin(&mut self, place: ProgramIndex, from: Option<ProgramIndex>) {
         let program = self.program;
         let Some(node) = program.node(place) else { return };
@@ -82,8 +82,8 @@ impl Step<'_> {
         }
     }
 
-    /// What an agent is asked or a person is shown: the node's own text, or the task's input with
-    /// what came before.
+    /// The text for an agent or a person: the node's own text, or the task's input with the
+    /// previous output.
     fn task_text(&self, node: &Node, from: Option<ProgramIndex>) -> Result<(String, bool), Failure> {
         if let Some(template) = &node.input {
             let text = template.render(&|name| self.value_of(name)).map_err(|why| expression(node, &why))?;
@@ -112,7 +112,7 @@ impl Step<'_> {
         Ok((arguments, provenance))
     }
 
-    /// A node ended well. Without an output (a condition) the last one stands.
+    /// A node succeeded. Without an output (a condition) the previous output remains.
     pub(super) fn node_done(&mut self, place: ProgramIndex, output: Option<Value>, untrusted: bool) {
         let (program, now) = (self.program, self.state.now);
         let Some(node) = program.node(place) else { return };
@@ -147,7 +147,7 @@ impl Step<'_> {
         if program.by_data { self.feed(node, thread) } else { self.follow(place, node, thread) }
     }
 
-    /// An output that is too large for the state is cut, and says so.
+    /// Truncates an output that is too large for the state, with a note.
     fn keep(&self, output: Value) -> Value {
         let limit = self.program.settings().output_bytes;
         if weight(&output, limit) <= limit {
@@ -158,7 +158,7 @@ impl Step<'_> {
         Value::String(format!("{cut}… (cut: the whole is {} bytes)", text.len()))
     }
 
-    /// In a graph the first edge that may be taken is taken.
+    /// In a graph, takes the first edge whose guard holds.
     fn follow(&mut self, place: ProgramIndex, node: &Node, thread: u32) {
         for edge in &node.edges {
             let open = edge.guard.as_ref().map_or(Ok(true), |guard| guard.holds(&|name| self.value_of(name)));
@@ -194,12 +194,12 @@ impl Step<'_> {
         self.node_failed(place, Failure::new(Code::NoRoute, message));
     }
 
-    /// Whose result the next node reads: a condition passes on what it was given.
+    /// The node whose result the next node reads: a condition passes its input on.
     fn source(&self, place: ProgramIndex, thread: u32) -> ProgramIndex {
         self.state.threads.get(&thread).and_then(|thread| thread.last).unwrap_or(place)
     }
 
-    /// In a plan a subtask follows when the last of what it needs is there.
+    /// In a plan, starts a subtask when its last dependency is met.
     fn feed(&mut self, node: &Node, thread: u32) {
         self.state.threads.remove(&thread);
         self.state.open_nodes = self.state.open_nodes.saturating_sub(1);
@@ -235,7 +235,7 @@ impl Step<'_> {
         self.end(Ended::Completed(result));
     }
 
-    /// A subtask failed in a plan that goes on: what needs it is skipped.
+    /// A subtask failed in a plan that continues: dependent subtasks are skipped.
     fn skip_needing(&mut self, place: ProgramIndex) {
         let (program, now) = (self.program, self.state.now);
         let mut missing = vec![place];
@@ -256,7 +256,7 @@ impl Step<'_> {
         self.end_plan_if_done();
     }
 
-    /// A way came to its end: the task is done, or a branch joins.
+    /// A thread ended: the task is done, or a branch joins.
     fn thread_ended(&mut self, number: u32) {
         let Some(thread) = self.state.threads.remove(&number) else { return };
         let run = thread.last.and_then(|last| self.state.run(last));
@@ -268,8 +268,8 @@ impl Step<'_> {
         }
     }
 
-    /// The main way came to its end. One that ends with the no of a person is rejected, and a
-    /// result that is not what was declared is a failure.
+    /// The main path ended. The task is rejected when a person's rejection ended it. It fails when
+    /// the result does not match the declared outputs.
     fn complete(&mut self, last: Option<ProgramIndex>, output: Value) {
         let program = self.program;
         let asked = last.and_then(|last| program.node(last)).filter(|node| node.work == NodeWork::Human);
@@ -286,7 +286,7 @@ impl Step<'_> {
         self.end(Ended::Completed(output));
     }
 
-    /// A node failed: its own rescue, or the end of its way.
+    /// A node failed: takes its `on_error` edge, or fails its thread.
     pub(super) fn node_failed(&mut self, place: ProgramIndex, failure: Failure) {
         let (program, now) = (self.program, self.state.now);
         let Some(node) = program.node(place) else { return };
@@ -300,12 +300,12 @@ impl Step<'_> {
         run.ended_at = Some(now);
         run.join = None;
         run.map = None;
-        // What a server said when it failed is read by the next nodes as `nodes.x.error`.
+        // The next nodes may read the server's error text as `nodes.x.error`.
         run.untrusted |= failure.code.carries_data();
         run.error = Some(failure.clone());
         let thread = run.thread;
         match node.on_error {
-            // A loop that was noticed must not become the road of another loop.
+            // A detected loop must not continue through the error edge.
             Some(target) if failure.code != Code::LoopNoProgress => match target {
                 Some(next) => self.todo.push_back(Enter { node: next, thread, from: Some(place) }),
                 None => self.thread_ended(thread),
@@ -341,7 +341,7 @@ fn expression(node: &Node, why: &str) -> Failure {
     Failure::new(Code::Expression, format!("{}: {why}", node.name))
 }
 
-/// About how many bytes a value is; counting stops when it is clear that it is too many.
+/// The approximate size of a value in bytes; counting stops above the limit.
 fn weight(value: &Value, limit: usize) -> usize {
     match value {
         Value::String(text) => text.len(),

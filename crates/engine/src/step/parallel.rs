@@ -1,4 +1,4 @@
-//! Parallel nodes: branches that run at once, and how they join.
+//! Parallel nodes: branches that run in parallel, and how they join.
 
 use super::{Enter, Step};
 use crate::program::{NodeWork, ProgramIndex};
@@ -52,7 +52,7 @@ impl Step<'_> {
         self.state.nodes.get_mut(parallel as usize).and_then(|run| run.join.as_mut())
     }
 
-    /// Whether enough branches ended well, or too many failed.
+    /// Checks whether enough branches succeeded, or too many failed.
     fn look(&mut self, parallel: ProgramIndex) {
         let program = self.program;
         let Some(node) = program.node(parallel) else { return };
@@ -76,8 +76,8 @@ impl Step<'_> {
         }
     }
 
-    /// Calls off whatever is pending for a node and, for a parallel one, for its branches. Without
-    /// recursion: branches may hold parallel nodes of their own.
+    /// Cancels everything pending for a node and, for a parallel node, for its branches. It does
+    /// not recurse: branches may hold parallel nodes of their own.
     pub(super) fn drop_work(&mut self, place: ProgramIndex) {
         let mut places = vec![place];
         while let Some(place) = places.pop() {
@@ -100,7 +100,7 @@ impl Step<'_> {
                 places.push(thread.at);
             }
         }
-        // A branch that was called off before it was entered is not entered any more.
+        // A branch that was cancelled before it was entered must not be entered.
         let threads = &self.state.threads;
         self.todo.retain(|enter| threads.contains_key(&enter.thread));
     }

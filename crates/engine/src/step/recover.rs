@@ -1,5 +1,5 @@
-//! Another process takes over: what had not begun is issued again, and so is what may safely be
-//! done twice. What may have happened and must not happen twice becomes unknown.
+//! Recovery in another process: effects that were not started, or are safe to repeat, are issued
+//! again. An effect that must not be repeated and may have happened becomes unknown.
 
 use super::Step;
 use crate::state::Pending;
@@ -24,7 +24,7 @@ impl Step<'_> {
             }
         }
         for (id, call) in unknown {
-            // An earlier one of these may have failed the node and called this one off.
+            // An earlier unknown call may have failed the node and cancelled this one.
             if self.state.pending.remove(&id).is_some() {
                 self.out.push(Effect::Cancel { id });
                 self.unknown(call);

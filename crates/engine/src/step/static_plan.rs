@@ -1,9 +1,9 @@
-//! Static plans at work: values are filled in from results, labelled, and handed to the calls that
-//! the plan states.
+//! Execution of static plans: values are filled in from results, labelled, and passed to the calls
+//! of the plan.
 //!
-//! Invariant: the decision to make a call is the person's, because the plan was written from their
-//! words alone. A value that comes out of a result is judged like any value of a tainted session:
-//! it is theirs only with a proof.
+//! Invariant: the decision to make a call is the user's, because the plan was written from their
+//! text alone. A value from a result is judged like any value of a tainted session: it counts as
+//! the user's only with a proof.
 
 use super::{Enter, Step};
 use crate::expression::as_text;
@@ -15,16 +15,16 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use steward_domain::{JsonObject, Provenance, Taint};
 
-/// Characters of all results that the writer of the answer is shown.
+/// The maximum number of characters of all results in the prompt of the answer.
 const ANSWER_CHARS: usize = 60_000;
-/// Characters of what an extraction reads.
+/// The maximum number of characters in the prompt of an extraction.
 const EXTRACT_CHARS: usize = 60_000;
 
-/// The arguments of a call, and where each came from.
+/// The arguments of a call, and the provenance of each.
 type LabelledArguments = (JsonObject, BTreeMap<String, Provenance>);
 
 impl Step<'_> {
-    /// What a static plan is judged by: the person's words, and a session that has read results.
+    /// Sets the taint of a static plan: the user's text, in a session that has read results.
     pub(super) fn begin_static_plan(&mut self) {
         let Root::StaticPlan(plan) = &self.program.definition.root else { return };
         let words = if self.state.input_untrusted { "" } else { plan.words.as_str() };
@@ -50,7 +50,7 @@ impl Step<'_> {
         step: &CompiledStep,
     ) -> Result<(), String> {
         if let Some((value, comparison, to)) = &step.when {
-            // What is not there is nothing, which a condition may ask for.
+            // A missing value is null, which a condition may test for.
             let value = value.render(&|name| self.step_output(name), None).unwrap_or_default();
             let to = to.render(&|name| self.step_output(name), None)?;
             if !comparison.holds(&value, &to) {
@@ -153,12 +153,12 @@ impl Step<'_> {
         Ok((arguments, provenance))
     }
 
-    /// What a step gave.
+    /// The output of a step.
     fn step_output(&self, name: &str) -> Option<Value> {
         self.state.run(*self.program.index.get(name)?)?.output.clone()
     }
 
-    /// What the writer of the answer is shown.
+    /// The prompt of the agent that writes the answer.
     fn answer_text(&self) -> String {
         let Root::StaticPlan(plan) = &self.program.definition.root else { return String::new() };
         let each = ANSWER_CHARS / plan.steps.len().max(1);
@@ -183,8 +183,8 @@ impl Step<'_> {
         text
     }
 
-    /// Leaves a step out. What reads it is left out, too; what only comes after it is done, unless
-    /// a person said no: then nothing after it changes anything. The answer is always written.
+    /// Skips a step and the steps that read it. Steps that only come after it still run. After a
+    /// rejection, though, no later step with side effects runs. The answer is always written.
     pub(super) fn skip_step(&mut self, place: ProgramIndex, why: Failure, rejected: bool) {
         let (program, now) = (self.program, self.state.now);
         let mut skipped = vec![(place, why)];

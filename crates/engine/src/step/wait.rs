@@ -11,11 +11,11 @@ use crate::{Code, Effect, EffectId, Failure, NodeStatus, Program, Rejected, Stat
 use serde_json::{Value, json};
 use steward_domain::{NodeName, Provenance, Timestamp};
 
-/// Signals that are kept until a node takes them.
+/// The maximum number of signals that are kept until a node takes them.
 const KEPT: usize = 100;
 
 impl State {
-    /// Whether a signal can be taken.
+    /// Whether a signal is acceptable.
     pub(super) fn admit_signal(
         &self,
         program: &Program,
@@ -36,7 +36,7 @@ impl State {
 }
 
 impl Step<'_> {
-    /// A timer begins to wait.
+    /// Starts the timer of a node.
     pub(super) fn begin_timer(&mut self, place: ProgramIndex, node: &Node) {
         match self.timer_end(node) {
             Ok(at) => {
@@ -62,7 +62,7 @@ impl Step<'_> {
         self.node_done(place, Some(json!({ "until": at })), false);
     }
 
-    /// A transform gives its value at once.
+    /// Evaluates a transform; its node ends at once.
     pub(super) fn begin_transform(&mut self, place: ProgramIndex, node: &Node) {
         let Some(template) = &node.value else { return self.node_done(place, Some(Value::Null), false) };
         match template.render(&|name| self.value_of(name)) {
@@ -74,7 +74,7 @@ impl Step<'_> {
         }
     }
 
-    /// A signal node takes what was kept for it, or waits.
+    /// A signal node takes a kept signal, or waits.
     pub(super) fn begin_signal(&mut self, place: ProgramIndex, node: &Node) {
         let kept = self.state.signals.iter().position(|kept| Some(&kept.name) == node.signal.as_ref());
         if let Some(number) = kept {
@@ -89,7 +89,7 @@ impl Step<'_> {
         self.set_waiting(place);
     }
 
-    /// A signal goes to the node that has waited longest for its name, or is kept.
+    /// Delivers a signal to the node that has waited longest for its name, or keeps it.
     pub(super) fn signalled(&mut self, name: &NodeName, data: &Value, key: &str) {
         self.state.signal_keys.insert(key.to_owned());
         let program = self.program;
@@ -110,7 +110,7 @@ impl Step<'_> {
         self.node_done(node, Some(data.clone()), true);
     }
 
-    /// The signal did not arrive in time.
+    /// The signal timed out.
     pub(super) fn signal_expired(&mut self, place: ProgramIndex) {
         let program = self.program;
         let Some(node) = program.node(place) else { return };

@@ -1,4 +1,4 @@
-//! The answer: what comes back, and how it is put together from what the steps gave.
+//! The answer to a question, and how it is composed from the results of the steps.
 
 use super::carry::Ended;
 use super::plan::{SURE, Work};
@@ -20,21 +20,21 @@ use steward_domain::{
     ResponseStatus, Summary, TaskId,
 };
 
-/// A question back.
+/// A clarifying question to the user.
 #[derive(Debug, Clone, Serialize)]
 pub struct Clarification {
-    /// What is asked.
+    /// The question.
     pub question: String,
-    /// What it may be answered with; each is a whole question that can be asked instead.
+    /// The options; each is a complete question that can be asked instead.
     pub options: Vec<Choice>,
 }
 
-/// A source that the answer rests on.
+/// A source that the answer uses.
 #[derive(Debug, Clone, Serialize)]
 pub struct SourceUsed {
     /// The file or database.
     pub name: String,
-    /// The tables of it that were read.
+    /// The tables that were read.
     pub tables: Vec<String>,
     /// Where it is.
     pub location: String,
@@ -43,20 +43,20 @@ pub struct SourceUsed {
 /// A statement that ran.
 #[derive(Debug, Clone, Serialize)]
 pub struct SqlRun {
-    /// What for.
+    /// The purpose.
     pub title: String,
-    /// The statement, as policy admitted it.
+    /// The statement as admitted by policy.
     pub sql: String,
-    /// The call, as the journal has it.
+    /// The id of the call in the journal.
     pub call_id: CallId,
 }
 
-/// Where a number in the text comes from.
+/// The origin of a number in the text.
 #[derive(Debug, Clone, Serialize)]
 pub struct Evidence {
-    /// The number as it stands in the text.
+    /// The number as the text shows it.
     pub text: String,
-    /// The call whose rows it is from.
+    /// The call that returned the rows.
     pub call_id: CallId,
     /// The table of the answer.
     pub table: String,
@@ -64,7 +64,7 @@ pub struct Evidence {
     pub column: String,
     /// The rows, from 0.
     pub rows: Vec<usize>,
-    /// What was done with the cells: `value`, `sum`, `change`.
+    /// The operation on the cells: `value`, `sum`, `change`.
     pub operation: String,
 }
 
@@ -75,64 +75,64 @@ pub struct Shown {
     pub title: String,
     /// The rows.
     pub frame: Frame,
-    /// There were more.
+    /// Whether more rows exist.
     pub cut: bool,
 }
 
 /// A chart of the answer.
 #[derive(Debug, Clone)]
 pub struct Charted {
-    /// What it shows and how.
+    /// The specification of the chart.
     pub spec: Spec,
-    /// Which table it is drawn from.
+    /// The table that it is drawn from.
     pub input: String,
-    /// The pictures.
+    /// The rendered images.
     pub drawn: steward_analysis::chart::Drawn,
 }
 
-/// Everything that comes back.
+/// A complete answer.
 #[derive(Debug, Clone)]
 pub struct Answer {
-    /// S3's response.
+    /// The response of the analysis API.
     pub response: AnalysisResponse,
-    /// The conversation to go on with.
+    /// The conversation for follow-up questions.
     pub conversation_id: Option<ConversationId>,
-    /// The answer in words.
+    /// The answer as text.
     pub answer: String,
     /// High, medium or low.
     pub confidence: Certainty,
-    /// The same as a number.
+    /// The confidence as a number.
     pub score: f64,
-    /// A question back, beside or instead of an answer.
+    /// A clarifying question, with or instead of an answer.
     pub clarification: Option<Clarification>,
-    /// What it rests on.
+    /// The sources that it uses.
     pub sources: Vec<SourceUsed>,
-    /// What to ask next.
+    /// Suggested follow-up questions.
     pub suggestions: Vec<String>,
-    /// Who vouched for the statement.
+    /// Who verified the statement.
     pub verified: Option<super::VerifiedMark>,
-    /// Who planned: `verified`, `metric`, `recipe`, `local`, `model`, `sql`.
+    /// The planner: `verified`, `metric`, `recipe`, `local`, `model`, `sql`.
     pub planner: &'static str,
-    /// What ran.
+    /// The statements that ran.
     pub sql: Vec<SqlRun>,
-    /// The tables, the first of which is the answer.
+    /// The tables; the first is the answer.
     pub tables: Vec<Shown>,
     /// The charts.
     pub charts: Vec<Charted>,
-    /// Where each number comes from.
+    /// The origin of each number.
     pub evidence: Vec<Evidence>,
-    /// How the question was read.
+    /// How the question was interpreted.
     pub reasoning: Vec<String>,
-    /// Defaults that were taken.
+    /// Assumptions and defaults.
     pub assumptions: Vec<String>,
-    /// The code of the error, when it failed.
+    /// The error code of a failure.
     pub error_code: Option<&'static str>,
-    /// Whose fault it is, which decides the exit code.
+    /// The error class, which decides the exit code.
     pub error_class: Option<ErrorClass>,
     pub(crate) reading: Option<Reading>,
 }
 
-/// What the steps came to.
+/// The results of all steps.
 pub(super) struct Done {
     pub(super) steps: Vec<Ended>,
     pub(super) plan: PlanId,
@@ -173,7 +173,7 @@ impl Answer {
         }
     }
 
-    /// A question back instead of an answer.
+    /// A clarifying question instead of an answer.
     pub(super) fn question(task: TaskId, question: String, options: Vec<Choice>, bench: &Workbench) -> Self {
         let mut answer = Self::bare(task, question.clone(), bench);
         answer.suggestions = options.iter().take(3).map(|option| option.question.clone()).collect();
@@ -181,7 +181,7 @@ impl Answer {
         answer
     }
 
-    /// Nothing in the data answers it.
+    /// The data cannot answer the question.
     pub(super) fn unanswerable(
         task: TaskId,
         why: String,
@@ -196,7 +196,7 @@ impl Answer {
         answer
     }
 
-    /// Refused, or broken beyond repair.
+    /// A denied or failed question.
     pub(super) fn failed(
         task: TaskId,
         work: &Work,
@@ -213,7 +213,7 @@ impl Answer {
         answer
     }
 
-    /// What later questions and alerts need of it: how many rows, and the first number.
+    /// A summary for later questions and alerts: the number of rows, and the first number.
     #[must_use]
     pub(crate) fn headline(&self) -> Json {
         let frame = self.tables.first().map(|table| &table.frame);
@@ -225,7 +225,7 @@ impl Answer {
         })
     }
 
-    /// As one JSON document: S3's response with everything else beside it.
+    /// The answer as one JSON document: the response, with everything else added.
     #[must_use]
     pub fn json(&self) -> Json {
         let tables: Vec<Json> = (self.tables.iter())
@@ -274,7 +274,7 @@ impl Answer {
     }
 }
 
-/// The sources, and of each the tables that were read.
+/// The sources, each with the tables that were read.
 fn sources(bench: &Workbench, read: &[String]) -> Vec<SourceUsed> {
     let catalogue = bench.session.catalogue();
     (bench.session.places().iter().enumerate())
@@ -292,7 +292,7 @@ fn sources(bench: &Workbench, read: &[String]) -> Vec<SourceUsed> {
         .collect()
 }
 
-/// What was fetched from other machines for all of it, if anything was.
+/// A note about the data fetched from remote sources, if any.
 fn fetched(bench: &Workbench) -> Option<String> {
     let bytes = bench.session.bytes_fetched();
     let sources: Vec<String> = (bench.session.places().iter())
@@ -366,7 +366,7 @@ pub(super) fn compose(bench: &Workbench, work: &Work, done: Done, record: &Recor
         if output.cut {
             warnings.push(format!("{} was cut at {} rows.", ended.step.title, frame.rows.len()));
         }
-        // A forecast and the parts of a change are told by the tool that made them.
+        // The tool of a forecast or a change explanation writes its own text.
         let is_told = work.reading.as_ref().is_some_and(|reading| reading.then.is_some());
         let list = if is_told { Vec::new() } else { findings(&frame, &Roles::guess(&frame)) };
         found.push((ended.call, list));
@@ -382,8 +382,7 @@ pub(super) fn compose(bench: &Workbench, work: &Work, done: Done, record: &Recor
         answer.answer =
             format!("Nothing in the data was found for “{words}”. Without that: {}", answer.answer);
     }
-    // Nothing found may mean that a word was taken for the wrong thing: such an answer is never
-    // sure.
+    // An empty result may mean that a word was misinterpreted, so its confidence is never high.
     let nothing = answer.tables.first().is_some_and(|table| {
         table.frame.rows.iter().all(|row| row.iter().all(steward_analysis::frame::Value::is_null))
     });
@@ -415,13 +414,13 @@ fn certainty(score: f64) -> Certainty {
     }
 }
 
-/// Rows of the tables that were read, as far as they are known.
+/// The row count of the tables that were read, as far as known.
 fn rows_of(bench: &Workbench, read: &[String]) -> u64 {
     let names: BTreeSet<&String> = read.iter().collect();
     names.into_iter().filter_map(|name| bench.session.catalogue().table(name)?.rows).sum()
 }
 
-/// Says what failed, and decides how the whole went.
+/// Reports the failures and sets the overall status.
 fn fail(
     answer: &mut Answer,
     failures: &[(super::plan::Step, steward_analysis::Error)],
@@ -441,7 +440,7 @@ fn fail(
     for (step, error) in failures {
         warnings.push(format!("{} is missing: {error}", step.title));
     }
-    // What arrived may be right, but it is not the whole.
+    // The received part may be right, but the answer is incomplete.
     let whole = answer.tables.first().map(|table| table.frame.name.as_str()) == main;
     answer.score = answer.score.min(if whole { 0.7 } else { 0.4 });
     answer.confidence = certainty(answer.score);

@@ -1,5 +1,5 @@
-//! The files of an answer: tables, charts, reports. Each is written to disk, hashed, and named in
-//! the journal.
+//! The files of an answer: tables, charts, reports. Each is written to disk, hashed, and recorded
+//! in the journal.
 
 use super::record::Record;
 use super::{Answer, AppContext, Ask};
@@ -17,7 +17,7 @@ use steward_domain::{
 };
 use steward_store::Change;
 
-/// Writes what was asked for. A file that cannot be written leaves the answer standing, in part.
+/// Writes the requested files. If a file cannot be written, the answer becomes a partial one.
 pub(super) fn write(
     app: &AppContext,
     ask: &Ask,
@@ -123,7 +123,7 @@ pub(super) fn write(
     Ok(())
 }
 
-/// Where each number of the answer comes from, with rows as a sheet with a header counts them.
+/// The origin of each number, with row numbers as in a sheet with a header.
 fn origins(answer: &Answer) -> Vec<NumberOrigin> {
     let origin = |evidence: &super::answer::Evidence| NumberOrigin {
         text: evidence.text.clone(),
@@ -140,8 +140,8 @@ fn origins(answer: &Answer) -> Vec<NumberOrigin> {
     answer.evidence.iter().map(origin).collect()
 }
 
-/// Where a file lies that was written under `content_ref`. A home that was moved or restored
-/// elsewhere has it in the same place of its own artifacts.
+/// The path of a file that was written under `content_ref`. In a home that was moved or restored,
+/// the file has the same path inside its artifacts folder.
 #[must_use]
 pub fn placed(artifacts: &Path, content_ref: &str) -> PathBuf {
     let path = Path::new(content_ref);
@@ -158,7 +158,7 @@ pub fn placed(artifacts: &Path, content_ref: &str) -> PathBuf {
     }
 }
 
-/// Keeps one more file of a task, named and hashed in its journal.
+/// Stores another file of a task, with its hash in the journal.
 pub(crate) fn keep(
     app: &AppContext,
     record: &mut Record,
@@ -167,7 +167,7 @@ pub(crate) fn keep(
     content: &[u8],
 ) -> Result<()> {
     let path = absolute(&app.artifacts).join(name).join(record.task.to_string()).with_extension("json");
-    // An answer that cannot be kept is still an answer.
+    // A write error does not fail the answer.
     if save(&path, content).is_ok() {
         artifact(record, kind, &path, content, Map::new())?;
     }
@@ -209,13 +209,13 @@ fn save(path: &Path, content: &[u8]) -> std::io::Result<()> {
     std::fs::write(path, content)
 }
 
-/// An artifact's place must be plain, so `..` and links are followed once, here.
+/// The canonical path: `..` and links are resolved once, here.
 fn absolute(path: &Path) -> PathBuf {
     let _made = std::fs::create_dir_all(path);
     std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }
 
-/// A frame as CSV. Text that a spreadsheet would run as a formula gets a quote before it.
+/// A frame as CSV. Text that a spreadsheet would run as a formula gets a leading quote.
 fn csv(frame: &Frame) -> Vec<u8> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     let _head = writer.write_record(frame.fields.iter().map(|field| &field.name));

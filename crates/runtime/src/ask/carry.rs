@@ -1,6 +1,5 @@
-//! From a plan to an answer: admission first, then the plan as a program of the engine, and in the
-//! end the answer from whatever arrived. The steps are scheduled by the one executor
-//! ([`crate::run`]).
+//! Executes a plan: first admission, then the plan as a program of the engine, then the answer from
+//! the results. The common executor ([`crate::run`]) schedules the steps.
 
 use super::answer::{Answer, Done, compose};
 use super::effects::QuestionEffects;
@@ -24,25 +23,25 @@ use steward_domain::{
 use steward_engine::{Definition, OnFailure, Program, Root, Settings, ToolSpec};
 use steward_store::Change;
 
-/// What came of one step.
+/// The result of one step.
 pub(super) struct Ended {
     pub(super) step: Step,
     pub(super) call: CallId,
     pub(super) attempts: u8,
     pub(super) result: std::result::Result<Output, steward_analysis::Error>,
     pub(super) repairs: Vec<String>,
-    /// A repair cut the result down.
+    /// Whether a repair reduced the result.
     pub(super) partial: bool,
 }
 
-/// A question while it is answered.
+/// A question in progress.
 pub(super) struct Question<'a> {
     pub(super) context: &'a AppContext,
     pub(super) ask: &'a Ask,
     pub(super) talk: &'a Talk,
     pub(super) data: &'a [String],
     pub(super) watch: Watch<'a>,
-    /// When it began, on the monotonic clock.
+    /// The start time, on the monotonic clock.
     pub(super) began: Duration,
 }
 
@@ -77,7 +76,7 @@ impl Question<'_> {
         record.note(EventType::Understood, "planner", json!({ "outcome": "read", "planner": work.planner, "confidence": work.confidence, "reasoning": work.reasoning, "assumptions": work.assumptions }))?;
         let names = node_names(&work.steps)?;
         let plan = plan_of(record, &work, &names, self.ask)?;
-        // Everything that can be decided before anything runs is decided before anything runs.
+        // All admission checks that need no results happen before the first step runs.
         for step in &mut work.steps {
             let Some(decision) = bench.admit_call(&step.arguments) else { continue };
             if step.after.is_empty() {
@@ -95,7 +94,7 @@ impl Question<'_> {
                         let answer = Answer::failed(record.task, &work, &error, bench);
                         return self.end(answer, record).await;
                     }
-                    // Broken SQL is repaired where it runs, and every attempt is written down.
+                    // Broken SQL is repaired during execution, and every attempt is journalled.
                     Err(_) => {}
                 }
             }
@@ -115,8 +114,8 @@ impl Question<'_> {
         self.end(answer, record).await
     }
 
-    /// The steps as a program of the engine, carried out by the one executor. What comes back is in
-    /// the order of the plan: what builds on nothing first.
+    /// Runs the steps as a program of the engine. The results are in dependency order: steps
+    /// without dependencies first.
     async fn run_steps(
         &self,
         bench: &Arc<Workbench>,
@@ -143,8 +142,8 @@ impl Question<'_> {
         Ok(steps)
     }
 
-    /// The answer is appended to the conversation, then the task ends. A process that dies between
-    /// the two leaves an answered question whose task is ended by the next.
+    /// Appends the answer to the conversation, then ends the task. If the process dies in between,
+    /// the process that recovers the task ends it.
     async fn end(&self, mut answer: Answer, record: &mut Record) -> Result<Answer> {
         let elapsed = record.elapsed().saturating_sub(self.began);
         answer.response.metrics.execution_time_ms = u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX);
@@ -170,7 +169,7 @@ impl Question<'_> {
     }
 }
 
-/// The places of the steps, each behind what it builds on, else as they were planned.
+/// The indexes of the steps in dependency order, otherwise as planned.
 fn in_order(steps: &[Step]) -> Vec<usize> {
     let mut order: Vec<usize> = Vec::new();
     let mut done: BTreeSet<&str> = BTreeSet::new();
@@ -189,7 +188,7 @@ fn in_order(steps: &[Step]) -> Vec<usize> {
     }
 }
 
-/// A step that was not begun, because what it builds on is missing.
+/// A step that was not started, because a dependency failed.
 fn skipped(step: &Step, before: &[Ended], record: &Record) -> Result<Ended> {
     let needed = |ended: &&Ended| step.after.contains(&ended.step.name) && ended.result.is_err();
     let missing = before.iter().find(needed).map_or("a step", |ended| ended.step.title.as_str());
@@ -199,8 +198,8 @@ fn skipped(step: &Step, before: &[Ended], record: &Record) -> Result<Ended> {
     Ok(Ended { step: step.clone(), call, attempts: 0, result, repairs: Vec::new(), partial: false })
 }
 
-/// A name of the plan for each step. Steps are named after what they make, which may hold letters
-/// that a name of a plan may not.
+/// A plan name for each step. Steps are named after their result, which may hold characters that a
+/// plan name must not have.
 pub(super) fn node_names(steps: &[Step]) -> Result<Vec<NodeName>> {
     let mut names: Vec<NodeName> = Vec::new();
     for (place, step) in steps.iter().enumerate() {
@@ -218,13 +217,13 @@ pub(super) fn node_names(steps: &[Step]) -> Result<Vec<NodeName>> {
     Ok(names)
 }
 
-/// The names of the steps that a step builds on.
+/// The names of the steps that a step depends on.
 pub(super) fn needs(step: &Step, steps: &[Step], names: &[NodeName]) -> Vec<NodeName> {
     let place = |name: &String| steps.iter().position(|other| other.name == *name);
     step.after.iter().filter_map(|name| names.get(place(name)?).cloned()).collect()
 }
 
-/// The plan as S3 has it, checked against the request and the tools.
+/// The validated plan, checked against the request and the tools.
 fn plan_of(
     record: &Record,
     work: &Work,
@@ -268,12 +267,12 @@ fn plan_of(
     Ok(plan)
 }
 
-/// The program that the engine runs: the plan with the arguments of its steps. A step that fails
-/// leaves out what builds on it, and nothing else.
+/// The program for the engine: the plan with the arguments of its steps. When a step fails, only
+/// dependent steps are skipped.
 fn program_of(plan: &Plan, work: &Work, ask: &Ask) -> Result<Program> {
     let mut plan = plan.clone();
     for (subtask, step) in plan.subtasks.iter_mut().zip(&work.steps) {
-        // Text of a person may hold what the engine would take for an expression.
+        // User text may contain `${`, which the engine would evaluate as an expression.
         if let (Json::Object(arguments), false) = (&step.arguments, step.arguments.to_string().contains("${"))
         {
             subtask.arguments.clone_from(arguments);
@@ -292,7 +291,7 @@ fn program_of(plan: &Plan, work: &Work, ask: &Ask) -> Result<Program> {
         };
         tools.insert(name, spec);
     }
-    // A failure is repaired where it happens; the same again would fail again.
+    // Failed steps are repaired where they run; an engine retry would fail again.
     let settings = Settings { retries: 0, on_failure: OnFailure::Continue, ..Settings::default() };
     let definition = Definition {
         root: Root::Plan(plan),
@@ -305,7 +304,7 @@ fn program_of(plan: &Plan, work: &Work, ask: &Ask) -> Result<Program> {
 }
 
 impl Ended {
-    /// Puts units on the columns of a result: sums of money are money.
+    /// Sets units on the columns of a result: sums of money are money.
     pub(super) fn decorate(&mut self, work: &Work, bench: &Workbench) {
         let Ok(output) = &mut self.result else { return };
         let Some(frame) = &mut output.frame else { return };

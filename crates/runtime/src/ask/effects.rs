@@ -1,10 +1,10 @@
-//! Carries out the steps of a question for the engine: each is a call of an analysis tool, with
-//! repair of what fails.
+//! Executes the steps of a question for the engine: each is a call of an analysis tool, with repair
+//! of failures.
 //!
 //! Invariants
-//! - Every attempt is in the journal, its intent before what came of it.
-//! - The rows of a step stay in memory: the engine and the store are given their shape only. So a
-//!   question that is taken up by another process reads its data again.
+//! - Every attempt is in the journal, its intent before its result.
+//! - The rows of a step stay in memory: the engine and the store get only their shape. So a process
+//!   that takes over a question reads its data again.
 
 use super::AppContext;
 use super::carry::Ended;
@@ -26,10 +26,10 @@ use steward_domain::{
 use steward_engine::{Effect, EffectId, Event, Program, State, ToolOutcome};
 use tokio::time::Instant;
 
-/// Attempts at one step, the first included.
+/// The maximum number of attempts of one step, including the first.
 const ATTEMPTS: u8 = 3;
 
-/// What came of one call.
+/// The result of one call.
 type Called = std::result::Result<Output, steward_analysis::Error>;
 
 /// The steps of one question.
@@ -41,7 +41,7 @@ struct Inner {
     writer: Arc<JournalWriter>,
     bench: Arc<Workbench>,
     work: Work,
-    /// The steps by their place in the plan.
+    /// The index of each step in the plan.
     places: BTreeMap<NodeName, usize>,
     deadline: Instant,
     ended: Mutex<BTreeMap<usize, Ended>>,
@@ -67,7 +67,7 @@ impl QuestionEffects {
         }))
     }
 
-    /// What each step came to that was begun.
+    /// The results of all started steps.
     pub(super) fn into_ended(self) -> BTreeMap<usize, Ended> {
         std::mem::take(&mut *self.0.ended.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -99,7 +99,7 @@ impl EffectHandler for QuestionEffects {
 }
 
 impl Inner {
-    /// One step, with every attempt at it.
+    /// Runs one step with all of its attempts.
     async fn step(&self, key: CallId, node: &NodeName) -> Result<ToolOutcome> {
         let place = self.places.get(node).copied().unwrap_or(usize::MAX);
         let Some(mut step) = self.work.steps.get(place).cloned() else {
@@ -108,7 +108,7 @@ impl Inner {
         let (mut call, mut repairs, mut partial) = (key, Vec::new(), false);
         for attempt in 1..=ATTEMPTS {
             self.note_call(call, node, &step, attempt)?;
-            // A read goes out once its intent is written; its answer waits for the next flush.
+            // A read is sent once its intent is written; its result waits for the next flush.
             self.writer.write().await?;
             let began = Instant::now();
             let result = self.call(&step).await;
@@ -143,7 +143,7 @@ impl Inner {
             .unwrap_or(Err(steward_analysis::Error::Timeout { seconds }))
     }
 
-    /// The statement put right, when it failed in a way that can be.
+    /// The corrected statement, if the failure can be repaired.
     fn repaired(&self, step: &Step, result: &Called, attempt: u8) -> Option<repair::Repaired> {
         let error = result.as_ref().err()?;
         if attempt >= ATTEMPTS || step.arguments.get("keep_in_engine").is_some() {
@@ -198,7 +198,7 @@ impl Inner {
     }
 }
 
-/// What is kept of a result: how many rows of which columns, and the statement.
+/// The stored shape of a result: row count, columns and statement.
 fn shape(output: &Output) -> Json {
     let frame = output.frame.as_ref();
     let columns = frame.map(|frame| frame.fields.iter().map(|field| &field.name).collect::<Vec<_>>());

@@ -1,4 +1,4 @@
-//! A question from end to end: conversation, data, plan, policy, work, artifacts, answer, memory.
+//! Answers questions: conversation, data, plan, policy, execution, artifacts, answer, memory.
 
 mod answer;
 mod artifacts;
@@ -48,40 +48,40 @@ use steward_policy::{Access, Limits, RowRules};
 use steward_store::{Change, Store};
 pub(crate) use verified::{EarlierAnswer, Workspace, earlier_answer, read_question};
 
-/// What questions are answered with.
+/// The dependencies for answering questions.
 #[derive(Clone)]
 pub struct AppContext {
-    /// Where everything is kept.
+    /// The store.
     pub store: Arc<dyn Store>,
-    /// Tells the time.
+    /// The clock.
     pub clock: Arc<dyn Clock>,
-    /// Makes ids.
+    /// The generator of ids.
     pub random: Arc<dyn Random>,
-    /// Where files go, unless a question says otherwise.
+    /// The default folder for files.
     pub artifacts: PathBuf,
     /// The bundled encoder.
     pub encoder: Arc<Encoder>,
     /// A language model, when one is configured.
     pub model: Option<Arc<dyn Model>>,
-    /// Whether values of the data may be shown to the model. Names and types always are.
+    /// Whether the model may see values of the data. It always sees names and types.
     pub samples_to_model: bool,
     /// The name of that model in the settings.
     pub model_name: Label,
-    /// What models used, and what they may use.
+    /// Usage and limits of models.
     pub ledger: Arc<ModelLedger>,
-    /// What a session may use.
+    /// The limits of a session.
     pub options: Options,
 }
 
-/// Who plans.
+/// The planner of a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Planner {
-    /// Only what a person verified.
+    /// Verified answers only.
     Verified,
-    /// Only what worked before.
+    /// Recipes only.
     Recipe,
-    /// Only the built-in planner.
+    /// The built-in planner only.
     Local,
     /// The language model.
     Model,
@@ -90,33 +90,33 @@ pub enum Planner {
 /// A question.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Ask {
-    /// In plain language, or one SELECT statement.
+    /// The text, in plain language, or one SELECT statement.
     pub question: String,
-    /// Files, folders, patterns, addresses. Empty: those of the conversation.
+    /// Files, folders, patterns, addresses. When empty, those of the conversation.
     pub data: Vec<String>,
-    /// The conversation it belongs to; a new one when there is none.
+    /// The conversation; `None` starts a new one.
     pub conversation: Option<ConversationId>,
-    /// Who asks.
+    /// The user.
     pub user: UserId,
-    /// What is to come out; everything when empty.
+    /// The requested deliverables; all when empty.
     pub deliver: Vec<Deliverable>,
-    /// Where the files go.
+    /// The output folder.
     pub out: Option<PathBuf>,
-    /// Who plans; in order of verified answer, recipe, built-in, model when nothing is said.
+    /// The planner; by default verified answers, recipes, built-in and model, in this order.
     pub planner: Option<Planner>,
-    /// What may be read.
+    /// The policy for what may be read.
     pub policy: RequestPolicy,
     /// The only tables that may be read, each with its columns; all when empty.
     pub tables: BTreeMap<String, BTreeSet<String>>,
-    /// What holds for their rows.
+    /// The row rules of the tables.
     #[serde(default)]
     pub rows: RowRules,
-    /// How much it may take.
+    /// The resource limits.
     pub constraints: Constraints,
 }
 
 impl Ask {
-    /// What may be read.
+    /// The access rights of the question.
     pub(crate) fn access(&self) -> Access {
         Access {
             allowed_columns: self.policy.allowed_columns.iter().cloned().collect(),
@@ -126,7 +126,7 @@ impl Ask {
         }
     }
 
-    /// What one statement may take.
+    /// The limits of one statement.
     pub(crate) fn limits(&self) -> Limits {
         Limits { rows: self.constraints.row_limit, timeout: self.constraints.timeout_seconds }
     }
@@ -136,15 +136,15 @@ impl Ask {
 pub(crate) type Watch<'a> = &'a (dyn Fn(ProgressEvent) + Sync);
 
 impl AppContext {
-    /// Answers a question. Whatever fails on the way is an answer with the status `failed`; an
-    /// error means that the question could not be taken or the answer not be kept.
+    /// Answers a question. A failure on the way gives an answer with the status `failed`. An error
+    /// means that the question could not be accepted or the answer could not be stored.
     pub async fn ask(&self, ask: &Ask, watch: &(dyn Fn(ProgressEvent) + Sync)) -> Result<Answer> {
         let talk = talk::Talk::open(self, ask).await?;
         let data = if ask.data.is_empty() { talk.data.clone() } else { ask.data.clone() };
         self.answer(ask, &talk, &data, None, watch).await
     }
 
-    /// The sources that a question reads: those that it names, or those of its conversation.
+    /// The sources of a question: its own, or those of its conversation.
     pub(crate) async fn sources_of(&self, ask: &Ask) -> Result<Vec<String>> {
         if !ask.data.is_empty() {
             return Ok(ask.data.clone());
@@ -152,7 +152,7 @@ impl AppContext {
         Ok(talk::Talk::open(self, ask).await?.data)
     }
 
-    /// Answers a question that is a step of a chat turn: the turn keeps the conversation.
+    /// Answers a question within a chat turn, which stores the conversation itself.
     pub(crate) async fn answer_within(
         &self,
         ask: &Ask,
@@ -181,10 +181,10 @@ impl AppContext {
 }
 
 impl carry::Question<'_> {
-    /// Opens the task, with what another process needs to take it up.
+    /// Opens the task, with everything that another process needs to resume it.
     async fn open(&self, parent: Option<TaskId>) -> Result<Record> {
         let intent = Question::new(self.ask.question.trim())?;
-        // Passwords are not kept, so an address that needs one has to be named again.
+        // Passwords are not stored, so an address with a password must be given again.
         if self.data.is_empty()
             || (self.ask.data.is_empty() && self.data.iter().any(|named| named.contains(":***@")))
         {
@@ -206,7 +206,7 @@ impl carry::Question<'_> {
         Record::open(self.context, opening).await
     }
 
-    /// Answers the question under its task, which ends with the answer or with the reason.
+    /// Answers the question under its task, which ends with the answer or the error.
     async fn answer(&self, record: &mut Record) -> Result<Answer> {
         let answered = self.plan_and_carry_out(record).await;
         if let Err(error) = &answered {

@@ -1,5 +1,5 @@
-//! From a question to steps: by a recipe that worked before, by the built-in planner, or by a
-//! model, whoever is sure first.
+//! Plans the steps of a question: by a recipe, by the built-in planner, or by a model. The first
+//! planner with high confidence wins.
 
 use super::propose_model::{self, Alternative};
 use super::{AppContext, Ask, Planner, recipe, talk::Talk, verified};
@@ -15,27 +15,27 @@ use steward_analysis::tools::Workbench;
 use steward_analysis::{model_planner, propose, semantics, shape, share, sql};
 use steward_domain::{Coded as _, ModelUsage, RecipeId};
 
-/// From here on an answer is given with high confidence; below, a model is asked if there is one.
+/// The threshold for high confidence; below it a model is asked, if there is one.
 pub(super) const SURE: f64 = steward_analysis::propose::SURE;
 
-/// From here on an agreement answers a question that would be asked back.
+/// The probability from which agreement with a model replaces a clarifying question.
 const SETTLED: f64 = 0.8;
 
-/// From here on a question is taken for written instructions.
+/// The confidence from which a question is treated as written instructions.
 const INSTRUCTED: f64 = 0.75;
 
-/// From here on a reading of some rows is taken before statistics of all of them.
+/// The confidence from which a filtered reading has priority over unfiltered statistics.
 const LIKELY: f64 = 0.3;
 
-/// Words from which on a text is written instructions. A shorter one may be a plain question that
-/// statistics leave words of unused: such an answer is given, and is not sure.
+/// The number of words from which a text is treated as instructions. A shorter one may be a plain
+/// question with words that statistics leave unused: it is answered without high confidence.
 const INSTRUCTIONS: usize = 20;
 
-/// The result of what is done with the rows, and the same for a chart.
+/// The name of the result of a forecast or a change explanation, and of the one for its chart.
 const RESULT: &str = "outlook";
 const DRAWN: &str = "outlook_course";
 
-/// Rows that instructions are read against: enough to know the columns and their values.
+/// The sample size for instructions: enough to know the columns and their values.
 const SAMPLE: usize = 5_000;
 
 /// One call of a tool.
@@ -51,7 +51,7 @@ pub(super) struct Step {
     pub(super) shown: bool,
 }
 
-/// How a question is to be answered.
+/// The plan of an answer.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Work {
     pub(super) steps: Vec<Step>,
@@ -61,13 +61,13 @@ pub(super) struct Work {
     pub(super) reasoning: Vec<String>,
     pub(super) reading: Option<Reading>,
     pub(super) recipe: Option<RecipeId>,
-    /// The verified answer that it is.
+    /// The verified answer that it uses.
     pub(super) verified: Option<super::VerifiedMark>,
-    /// What a model wrote.
+    /// The plan of a model.
     pub(super) model_plan: Option<model_planner::ModelPlan>,
 }
 
-/// What planning came to.
+/// The result of planning.
 #[derive(Debug, Clone)]
 #[allow(clippy::large_enum_variant, reason = "one of it at a time")]
 pub(super) enum Planned {
@@ -93,8 +93,8 @@ pub(super) async fn choose(
         }
         return Planned::Work(work);
     }
-    // A blocked column that is asked for is refused by policy with its rule; reading on without the
-    // word would answer another question.
+    // Policy refuses a blocked column with its rule. Ignoring the word would answer another
+    // question.
     if let Some((table, column)) = blocked::asked_for(&ask.question, &bench.session, &bench.access) {
         return Planned::Work(refused_column(&table, &column, bench));
     }
@@ -109,7 +109,7 @@ pub(super) async fn choose(
         let why = "no verified answer fits this question. `steward verify add` verifies one".to_owned();
         return Planned::Unanswerable { why, can_answer: Vec::new() };
     }
-    // A metric that is named has one definition: nothing else may answer for it.
+    // A named metric has one definition: no other planner may answer for it.
     if auto
         && talk.earlier.is_none()
         && let Some(planned) = metric(app, ask, bench, &visible)
@@ -130,13 +130,13 @@ pub(super) async fn choose(
         let why = "no recipe fits this question yet. Ask it once without --planner recipe".to_owned();
         return Planned::Unanswerable { why, can_answer: Vec::new() };
     }
-    // A success will be learned, which needs the encoder: its weights are loaded beside the work.
+    // A successful answer is learned, which needs the encoder. Its weights load in the background.
     let encoder = app.encoder.clone();
     warming.spawn_blocking(move || encoder.warm());
     let (local, alternatives) = local(app, ask, talk, bench, &visible, everything).await;
     let sure = matches!(&local, Planned::Work(work) if work.confidence >= SURE);
-    // A model is asked about this question alone. What a follow-up means without the one before is
-    // another question.
+    // The model sees this question only. A follow-up without the previous question would be another
+    // question.
     let follows_up = talk.earlier.is_some() && matches!(local, Planned::Work(_));
     let wants_model = ask.planner == Some(Planner::Model) || (auto && !sure && !follows_up);
     if wants_model && let Some(model) = &app.model {
@@ -155,8 +155,7 @@ pub(super) async fn choose(
                 };
             }
             Err(error) => {
-                // The model's failure is no reason to give nothing; it is said, and the built-in
-                // reading stands.
+                // When the model fails, the built-in reading is used, and the answer says so.
                 return match local {
                     Planned::Work(mut work) => {
                         work.assumptions.push(format!(
@@ -181,7 +180,7 @@ pub(super) async fn choose(
     local
 }
 
-/// A question that names a metric of the home's semantics, compiled from its definition.
+/// A question that names a metric of the semantic model, compiled from its definition.
 fn metric(app: &AppContext, ask: &Ask, bench: &Workbench, visible: &Catalogue) -> Option<Planned> {
     let home = app.artifacts.parent()?;
     let refused = |why: String| Some(Planned::Unanswerable { why, can_answer: Vec::new() });
@@ -202,7 +201,7 @@ fn metric(app: &AppContext, ask: &Ask, bench: &Workbench, visible: &Catalogue) -
     }
 }
 
-/// What the judge makes of a model's proposal beside what was read.
+/// Combines a model's proposal with the local readings, by the judge's verdict.
 fn judged(
     proposal: propose_model::ModelProposal,
     local: Planned,
@@ -211,7 +210,7 @@ fn judged(
     visible: &Catalogue,
 ) -> Planned {
     let Some(verdict) = proposal.verdict else {
-        // A proposal that does not run is no answer.
+        // The query of the proposal failed.
         return match local {
             Planned::Work(mut work) => {
                 let note = "The model's query did not work, so the built-in reading was taken.";
@@ -225,18 +224,16 @@ fn judged(
         (ModelVerdict::Reading { place, probability }, local) => {
             let Some(alternative) = alternatives.into_iter().nth(place) else { return local };
             let agreed = probability > alternative.reading.confidence;
-            // A question back is answered only by an agreement that leaves little doubt.
+            // Only a highly probable agreement replaces a clarifying question.
             if matches!(local, Planned::Ask { .. }) && !(agreed && probability >= SETTLED) {
                 return local;
             }
-            // That nothing fits, or that the data does not reach there, is not outvoted by a weak
-            // reading.
+            // A weak reading does not override the finding that the data has no answer.
             if matches!(local, Planned::Unanswerable { .. }) && !agreed {
                 return local;
             }
             let mut reading = alternative.reading;
-            // A word that carries meaning and was not used keeps an answer from being sure, whoever
-            // agrees.
+            // An unused meaningful word prevents high confidence, even when both agree.
             let most = if reading.unexplained.is_empty() { 1.0 } else { SURE - 0.01 };
             reading.confidence = probability.min(most);
             let note = if agreed {
@@ -245,7 +242,7 @@ fn judged(
                 "A model's query gave another result."
             };
             match local {
-                // The plan may be more than its query: charts, a base that is read once.
+                // The plan may hold more than its query, such as charts or a shared base.
                 Planned::Work(mut work) if is_same(&work, &reading) => {
                     work.confidence = reading.confidence;
                     work.reasoning.push(note.to_owned());
@@ -261,7 +258,7 @@ fn judged(
         (ModelVerdict::Model { probability }, local) => {
             let mut work = Work { confidence: probability.min(SURE - 0.01), ..from_model(proposal.plan) };
             match local {
-                // Statistics by written instructions are no query that could be compared.
+                // Statistics by written instructions have no query that could be compared.
                 Planned::Work(read) if read.reading.is_none() && read.confidence > work.confidence => {
                     return Planned::Work(read);
                 }
@@ -273,7 +270,7 @@ fn judged(
     }
 }
 
-/// Whether a plan is that of a reading.
+/// Whether a plan belongs to a reading.
 fn is_same(work: &Work, reading: &Reading) -> bool {
     let first = |reading: &Reading| reading.queries.first().map(|named| named.query.clone());
     work.reading.as_ref().is_some_and(|own| first(own) == first(reading))
@@ -351,10 +348,10 @@ async fn local(
         (considered.decide(&shapes), alternatives)
     };
     let outcome = match &outcome {
-        // What the question is about may be there but not to be read: then policy says so, instead
-        // of "there is no such thing".
+        // The question may be about data that the user may not read. Then policy reports it,
+        // instead of "there is no such thing".
         Outcome::Read(reading) if reading.confidence >= SURE => outcome,
-        // What may not be read is not run: both sides are compared without results.
+        // Restricted data is not queried: both readings are compared without results.
         _ if visible != everything => match (consider(everything).decide(&[]), consider(visible).decide(&[]))
         {
             (Outcome::Read(whole), Outcome::Read(seen)) if whole.confidence > seen.confidence + 0.1 => {
@@ -382,18 +379,18 @@ async fn local(
     (planned, alternatives)
 }
 
-/// Whether statistics are taken of some rows only.
+/// Whether statistics use some rows only.
 fn has_conditions(procedure: &Procedure) -> bool {
     procedure.steps.iter().any(|step| matches!(step, procedure::Step::Filter { .. }))
         || (procedure.answers.iter().flat_map(|asked| &asked.parts)).any(|part| !part.conditions.is_empty())
 }
 
-/// Whether a reading keeps some rows only and is more than a guess.
+/// Whether a reading filters rows and has enough confidence.
 fn has_likely_filter(reading: &Reading) -> bool {
     reading.confidence >= LIKELY && reading.queries.iter().any(|named| named.query.filter.is_some())
 }
 
-/// A statement for the column that was asked for, which policy refuses before anything runs.
+/// A statement for the requested column, which policy refuses before anything runs.
 fn refused_column(table: &str, column: &str, bench: &Workbench) -> Work {
     let item = Item { expr: Expr::Column(table.to_owned(), column.to_owned()), name: column.to_owned() };
     let query =
@@ -408,7 +405,7 @@ fn refused_column(table: &str, column: &str, bench: &Workbench) -> Work {
     }
 }
 
-/// A question that is SQL already is taken at its word.
+/// A question that is SQL already is run as it is.
 fn given_sql(question: &str) -> Option<Work> {
     let text = question.trim();
     steward_analysis::tools::is_statement(text).then(|| Work {
@@ -433,8 +430,8 @@ fn step(name: &str, title: &str, tool: &'static str, arguments: Json, shown: boo
     }
 }
 
-/// The names of the columns that have one, as the source spells them, made unique. A column without
-/// a name cannot be meant by any word.
+/// The labels of the columns as the source spells them, made unique. A column without a name cannot
+/// be referenced.
 fn labels(table: &Table) -> Vec<String> {
     let mut labels: Vec<String> = Vec::new();
     for column in table.columns.iter().filter(|column| !column.label.trim().is_empty()) {
@@ -477,7 +474,7 @@ fn from_procedure(table: &str, procedure: Procedure, visible: &Catalogue) -> Wor
     }
 }
 
-/// A result must not be called like a table, or later steps could not tell them apart.
+/// Renames results with the name of a table, so that later steps can distinguish them.
 fn rename(reading: &mut Reading, catalogue: &Catalogue) {
     for named in &mut reading.queries {
         while catalogue.table(&named.name).is_some() {
@@ -543,8 +540,7 @@ pub(super) fn from_reading(
     }
 }
 
-/// What is done with the rows of a reading: a step whose result is the answer, and one whose result
-/// is drawn.
+/// The steps after the queries of a reading: one for the answer and one for the chart.
 fn afterwards(reading: &Reading) -> Vec<Step> {
     let names: Vec<String> = reading.queries.iter().map(|named| named.name.clone()).collect();
     let title = reading.queries.first().map(|named| named.title.as_str()).unwrap_or_default();
@@ -565,7 +561,7 @@ fn afterwards(reading: &Reading) -> Vec<Step> {
     steps
 }
 
-/// The arguments that a query is run with, where it can be run.
+/// The arguments of `sql.run`: the source's own dialect where it supports the query.
 pub(crate) fn run_arguments(bench: &Workbench, query: &Query) -> Json {
     let dialect = bench.session.dialect(&shape::tables(query));
     if sql::supports(query, dialect) {
@@ -602,7 +598,7 @@ fn from_model(plan: model_planner::ModelPlan) -> Work {
     Work {
         steps,
         planner: "model",
-        // What a model says of itself is not calibrated, so it makes nothing sure.
+        // A model's own confidence is not calibrated, so it never counts as high.
         confidence: plan.confidence.clamp(0.0, 1.0).min(SURE - 0.01),
         assumptions: plan.assumptions.clone(),
         reasoning: plan.reasoning.clone(),

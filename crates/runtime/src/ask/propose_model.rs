@@ -1,12 +1,12 @@
-//! A model proposes queries: what it writes is admitted, run and given back with its error until it
-//! works. The judge then compares its result with those of the readings.
+//! A model proposes queries. Each is admitted and run, and errors go back to the model until a
+//! query works. The judge then compares its result with the results of the readings.
 //!
 //! Invariants
-//! - A model is shown granted, unblocked names only. An error that names anything else is not
-//!   passed on in its words.
-//! - It has at most three attempts. One that does not work leaves the reader's answer as it was.
-//! - What a model says of its own certainty counts for nothing. That it found the same result as a
-//!   reading does.
+//! - A model is shown granted, unblocked names only. The text of an error that names anything else
+//!   is not passed on.
+//! - It has at most three attempts. If none works, the reader's answer stays.
+//! - A model's own statement of certainty is ignored. Its agreement with the result of a reading
+//!   counts.
 
 use super::{AppContext, Ask};
 use serde_json::json;
@@ -24,11 +24,11 @@ use steward_analysis::{shape, sql};
 use steward_domain::{ErrorCategory, ModelUsage, UserId};
 use steward_models::{Model, ModelError, Reply, Request, Usage};
 
-/// Attempts of the model, the first included.
+/// The maximum number of model calls, including the first.
 const ATTEMPTS: usize = 3;
-/// How long the query of a proposal may run.
+/// The timeout of a proposal's query.
 const TRIAL: Duration = Duration::from_secs(20);
-/// A model whose answers are counted for a person, and that is not asked beyond what they may use.
+/// A model that records usage for a user and enforces the user's limits.
 pub(super) struct CountedModel<'a> {
     app: &'a AppContext,
     model: &'a dyn Model,
@@ -41,7 +41,7 @@ impl<'a> CountedModel<'a> {
         Self { app, model, user, used: Mutex::default() }
     }
 
-    /// What was used.
+    /// The recorded usage.
     pub(super) fn into_used(self) -> Vec<ModelUsage> {
         self.used.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
@@ -70,22 +70,22 @@ impl Model for CountedModel<'_> {
     }
 }
 
-/// A reading of the question, and what its query gives where that was tried.
+/// A reading of the question, with the result of its query where it was run.
 #[derive(Debug, Clone)]
 pub(super) struct Alternative {
     pub(super) reading: Reading,
     pub(super) shape: Option<ResultShape>,
 }
 
-/// What a model proposed.
+/// The proposal of a model.
 pub(super) struct ModelProposal {
     pub(super) plan: ModelPlan,
-    /// What the judge makes of it beside the readings; nothing when its query did not work.
+    /// The judge's verdict beside the readings; `None` when its query failed.
     pub(super) verdict: Option<ModelVerdict>,
 }
 
-/// Asks the model, and again with what was wrong. The readings are not shown to it: that it comes
-/// to the same result as one of them would say little otherwise.
+/// Asks the model, and again with the error. The model does not see the readings; otherwise its
+/// agreement would mean little.
 pub(super) async fn propose(
     app: &AppContext,
     model: &dyn Model,
@@ -107,7 +107,7 @@ pub(super) async fn propose(
         let before = feedback.as_ref().map(|(written, problem)| (written, problem.as_str()));
         let mut written = match (model_planner::plan(model, &wanted, before).await, feedback.take()) {
             (Ok(written), _) => written,
-            // A model that does not answer again leaves what it wrote before.
+            // If a repeated model call fails, its previous proposal is kept.
             (Err(_), Some((written, _))) => return Ok(ModelProposal { plan: written.plan, verdict: None }),
             (Err(error), None) => return Err(error),
         };
@@ -135,8 +135,8 @@ pub(super) async fn propose(
     }
 }
 
-/// Whether each reading gives the model's result. What was too large to be tried for every reading
-/// is run for the likeliest.
+/// Compares the model's result with each reading. A query that was too large to run for every
+/// reading is run for the likeliest one.
 async fn compare(
     bench: &Workbench,
     visible: &Catalogue,
@@ -161,7 +161,7 @@ async fn compare(
     judged
 }
 
-/// Whether the first query works; else what is told to the model.
+/// Runs the first query; the error is the text for the model.
 async fn trial(
     bench: &Workbench,
     plan: &ModelPlan,
@@ -203,7 +203,7 @@ fn refusal() -> String {
         .to_owned()
 }
 
-/// An error in its own words, unless they name something that the model was not shown.
+/// The text of an error, unless it names something that the model must not see.
 fn safe(error: &str, bench: &Workbench, visible: &Catalogue) -> String {
     let names = |catalogue: &Catalogue| -> BTreeSet<String> {
         let columns = |table: &steward_analysis::catalogue::Table| {

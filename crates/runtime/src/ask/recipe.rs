@@ -1,9 +1,9 @@
-//! Recipes: what worked is kept with its particulars taken out, found again by meaning, and run
-//! with new ones.
+//! Recipes: a plan that worked is stored with its values as parameters, found again by meaning, and
+//! run with new values.
 //!
-//! Invariant: a recipe is used only when the new question says the same thing in the same words but
-//! for its particulars, and every particular was found in the data. Near in meaning is not enough:
-//! "total" and "average" are near.
+//! Invariant: a recipe is used only when the new question has the same words except for its values,
+//! and every value was found in the data. Similar meaning is not enough: "total" and "average" are
+//! similar.
 
 use super::carry::{needs, node_names};
 use super::plan::Work;
@@ -21,13 +21,12 @@ use steward_domain::{
 };
 use steward_store::{Change, Page, Scope};
 
-/// Recipes that are looked at before meaning is asked, last used first.
+/// The number of recent recipes that are tried before the search by meaning.
 const RECENT: u32 = 50;
-/// Recipes that are near in meaning and looked at.
+/// The number of similar recipes that are tried.
 const NEAREST: u32 = 3;
 
-/// What a recipe keeps: how the built-in planner read its question, or the plan that a model wrote
-/// for it.
+/// The content of a recipe: the built-in planner's reading, or the plan of a model.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(untagged)]
 pub(super) enum Kept {
@@ -35,7 +34,7 @@ pub(super) enum Kept {
     Model { plan: ModelPlan, parameters: Vec<Parameter> },
 }
 
-/// A recipe that answers this question, with the question's particulars put in.
+/// A recipe that answers this question, with the values of the question.
 pub(super) async fn find(
     app: &AppContext,
     ask: &Ask,
@@ -61,7 +60,7 @@ pub(super) async fn find(
         };
         Some((recipe.recipe_id, adapted))
     };
-    // The recent ones first: that needs no encoder, and is what a person who asks again means.
+    // Recent recipes first: this needs no encoder, and users often repeat a question.
     let recent = app.store.recipes(&scope, Page::first(RECENT)).await.ok()?;
     if recent.is_empty() {
         return None;
@@ -74,7 +73,7 @@ pub(super) async fn find(
     nearest.iter().find_map(|near| fits(&near.item))
 }
 
-/// Keeps what worked, or counts one more success of the recipe that was used.
+/// Stores a successful plan, or counts a success of the recipe that was used.
 pub(super) fn learn(
     app: &AppContext,
     ask: &Ask,
@@ -87,14 +86,14 @@ pub(super) fn learn(
         record.change(Change::UseRecipe { id, at: record.now() });
         return Ok(());
     }
-    // Only what was sure and gave rows, and not what leans on an earlier question.
+    // Only confident answers with rows, and no follow-up questions, are stored.
     let empty = answer.tables.first().is_none_or(|table| table.frame.rows.is_empty());
-    // A query over days that no parameter stands for would answer later questions with those days.
+    // A query with fixed dates would answer later questions with those dates.
     let dated = work.reading.as_ref().is_some_and(|reading| {
         let timed = reading.parameters.iter().any(|parameter| parameter.name == "time_range");
         reading.form.as_ref().is_some_and(|form| form.has_periods()) && !timed
     });
-    // A model's own word is enough to keep what worked, and not to call it sure.
+    // A model's own confidence is enough to store a recipe, but not for high confidence.
     let claimed = work.model_plan.as_ref().map_or(work.confidence, |plan| plan.confidence);
     if work.verified.is_some() || work.planner == "metric" {
         return Ok(());
@@ -117,7 +116,7 @@ pub(super) fn learn(
     let Some(template) = particulars::template(&ask.question, &parameters, &visible, today) else {
         return Ok(());
     };
-    // A column whose name cannot stand in braces is no parameter of a template.
+    // A column whose name cannot be in braces is no parameter of a template.
     let Ok(template) = Template::new(template) else { return Ok(()) };
     let Some(embedding) = app.encoder.embed(&ask.question) else { return Ok(()) };
     let now = record.now();
