@@ -1,11 +1,11 @@
-//! For whom a task is carried out: the person who started it, with what they hold now.
+//! The user on whose behalf a task runs, with the user's current grants.
 //!
 //! Invariants
-//! - A call of a task is made by a [`CurrentCaller`], and only [`Callers::now`] makes one. It reads
-//!   the person's grants at that moment, so a grant that was taken away counts from the next call
-//!   on, however long the task has been running.
-//! - A person who is disabled or no longer set up has none: what runs for them stops with that
-//!   reason, and what waits for a decision is not carried out.
+//! - A call of a task is made by a [`CurrentCaller`], and only [`Callers::now`] creates one. It
+//!   reads the user's current grants, so a revoked grant is effective from the next call on,
+//!   however long the task has been running.
+//! - A disabled or removed user has no grants: their running tasks stop with that reason, and their
+//!   waiting calls are not executed.
 
 use crate::error::{Error, Result};
 use std::sync::Arc;
@@ -14,20 +14,20 @@ use steward_policy::Caller;
 use steward_tools::call::Request;
 use steward_tools::registry::Registry;
 
-/// Knows what people hold.
+/// Resolves the grants of users.
 pub trait Grants: Send + Sync {
-    /// What a person holds now, or why they may not use this Steward.
+    /// The current grants of a user, or why the user may not use this Steward.
     fn of(&self, user: &UserId, registry: &Registry) -> std::result::Result<Caller, String>;
 }
 
-/// Resolves people to what they hold now.
+/// Resolves users to their current grants.
 #[derive(Clone)]
 pub struct Callers {
     grants: Arc<dyn Grants>,
     registry: Registry,
 }
 
-/// A person with the grants of this moment. It is made for one call and not kept.
+/// A user with current grants. It is created for one call and not stored.
 #[derive(Debug)]
 pub struct CurrentCaller(Caller);
 
@@ -36,7 +36,7 @@ impl Callers {
         Self { grants, registry }
     }
 
-    /// What a person holds at this moment.
+    /// The user with current grants.
     pub fn now(&self, user: &UserId) -> Result<CurrentCaller> {
         match self.grants.of(user, &self.registry) {
             Ok(caller) => Ok(CurrentCaller(Caller { user: user.clone(), ..caller })),
@@ -46,12 +46,12 @@ impl Callers {
 }
 
 impl CurrentCaller {
-    /// What they hold at this moment.
+    /// The grants.
     pub(crate) fn held(&self) -> &Caller {
         &self.0
     }
 
-    /// A call of theirs.
+    /// A call on behalf of this user.
     pub(crate) fn request(self, tool: impl Into<String>, arguments: JsonObject) -> Request {
         Request::new(self.0, tool, arguments)
     }

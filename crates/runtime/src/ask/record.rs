@@ -1,10 +1,10 @@
-//! What a question or a chat turn leaves behind: its task, its journal, its messages.
+//! The record of a question or a chat turn: its task, its journal, its messages.
 //!
 //! Invariants
-//! - The task is written, and held by this process, before any data is read for it. So a task that
-//!   was cut off is found and taken up, or ended with the reason.
-//! - Entries are gathered by the task's [`JournalWriter`] and written in few commits: before
-//!   anything can be seen from outside, and at the end.
+//! - The task is written and leased by this process before any data is read for it. So an
+//!   interrupted task is found and resumed, or ended with the reason.
+//! - Entries are collected by the task's [`JournalWriter`] and written in few commits: before
+//!   anything is visible from outside, and at the end.
 
 use crate::error::Result;
 use crate::journal_writer::{JournalWriter, LeaseHolder};
@@ -20,17 +20,17 @@ use steward_store::{Change, Commit, NewMessage, Scope};
 use tokio::task::JoinSet;
 use uuid::Uuid;
 
-/// What a task is opened with.
+/// The data that opens a task.
 pub(crate) struct Opening<'a> {
     pub(crate) user: UserId,
-    /// The task that it is a part of.
+    /// The parent task.
     pub(crate) parent: Option<TaskId>,
-    /// The person's words.
+    /// The user's text.
     pub(crate) said: &'a str,
     pub(crate) agent: &'a str,
-    /// What the next process needs to take it up, under the name of its kind.
+    /// The data that another process needs to resume it, keyed by its kind.
     pub(crate) subject: Json,
-    /// What the first entry says.
+    /// The data of the first entry.
     pub(crate) data: Json,
 }
 
@@ -40,14 +40,14 @@ pub(crate) struct Record {
     pub(crate) user: UserId,
     pub(crate) task: TaskId,
     pub(crate) log: Log,
-    /// The request as it stands, once it was submitted.
+    /// The current request, once it was submitted.
     request: Option<Valid<AnalysisRequest>>,
-    /// Keeps the lease while the record is there.
+    /// Renews the lease while the record exists.
     heartbeat: JoinSet<()>,
 }
 
 impl Record {
-    /// Opens the task. It is written when this returns: it outlives this process.
+    /// Opens the task. It is stored when this returns, so it survives this process.
     pub(crate) async fn open(context: &super::AppContext, opening: Opening<'_>) -> Result<Self> {
         let now = context.clock.now();
         let id = TaskId(context.random.uuid_v7(now)?);
@@ -73,7 +73,7 @@ impl Record {
         Ok(Self::over(context, log, holder.clone()))
     }
 
-    /// The record of a task that is taken up again: its lease is in the log's writer.
+    /// The record of a resumed task: the log's writer holds its lease.
     pub(crate) fn over(context: &super::AppContext, log: Log, holder: LeaseHolder) -> Self {
         let (user, task) = (log.task.user_id.clone(), log.task.id);
         let mut heartbeat = JoinSet::new();
@@ -81,15 +81,14 @@ impl Record {
         heartbeat.spawn(async move {
             loop {
                 tokio::time::sleep(holder.lease / 3).await;
-                // A lease that was lost shows at the next write; a store that is away may come
-                // back.
+                // A lost lease fails the next write; an unavailable store may recover.
                 let _seen_at_the_next_write = writer.renew(holder.until(clock.now())).await;
             }
         });
         Self { context: context.clone(), user, task, log, request: None, heartbeat }
     }
 
-    /// What its calls write with.
+    /// The journal writer for its calls.
     pub(crate) fn writer(&self) -> &Arc<JournalWriter> {
         &self.log.journal_writer
     }
@@ -98,12 +97,12 @@ impl Record {
         Ok(self.context.random.uuid_v7(self.now())?)
     }
 
-    /// Notes what happened; it is written with the next [`Record::flush`].
+    /// Adds an entry; the next [`Record::flush`] writes it.
     pub(crate) fn note(&self, event: EventType, actor: &str, data: Json) -> Result<()> {
         self.note_personal(event, actor, data, Map::new())
     }
 
-    /// Notes what happened, with particulars that enter by salted hash and can be erased.
+    /// Adds an entry with personal data, which is stored by salted hash and can be erased.
     pub(crate) fn note_personal(
         &self,
         event: EventType,
@@ -119,12 +118,12 @@ impl Record {
         self.log.journal_writer.note([], [change]);
     }
 
-    /// Writes everything that waits, in one transaction.
+    /// Writes all pending entries and changes in one transaction.
     pub(crate) async fn flush(&self) -> Result<()> {
         Ok(self.log.journal_writer.flush().await?)
     }
 
-    /// Takes the request of a question.
+    /// Stores the request of a question.
     pub(crate) fn submit(&mut self, request: AnalysisRequest) -> Result<()> {
         let request = request.validate()?;
         self.change(Change::PutRequest(request.clone()));
@@ -132,12 +131,12 @@ impl Record {
         Ok(())
     }
 
-    /// Goes on with the request of a task that is taken up again.
+    /// Sets the request of a resumed task.
     pub(crate) fn take_request(&mut self, request: Option<Valid<AnalysisRequest>>) {
         self.request = request;
     }
 
-    /// Moves the request along its life.
+    /// Sets the status of the request.
     pub(crate) fn advance(&mut self, status: RequestStatus) -> Result<()> {
         if let Some(request) = self.request.take() {
             let request = request.with(|request| request.status = status)?;
@@ -147,7 +146,7 @@ impl Record {
         Ok(())
     }
 
-    /// Ends the request with its task.
+    /// Ends the request and its task.
     pub(crate) async fn finish(
         &mut self,
         status: RequestStatus,
@@ -164,7 +163,7 @@ impl Record {
         self.flush().await
     }
 
-    /// Ends the task as called off by a person.
+    /// Ends the task as cancelled by a user.
     pub(crate) async fn call_off(&mut self, by: &str) -> Result<()> {
         self.log.call_off(by)?;
         self.heartbeat.abort_all();
@@ -233,7 +232,7 @@ impl Record {
     }
 }
 
-/// A record that is dropped before its end: the caller is gone, and the work with it.
+/// A record that is dropped early ends its task: the caller has gone and the work has stopped.
 impl Drop for Record {
     fn drop(&mut self) {
         self.heartbeat.abort_all();

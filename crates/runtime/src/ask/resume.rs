@@ -1,9 +1,8 @@
-//! A question that was cut off: what is kept of it from the start, and how another process takes it
-//! up.
+//! Interrupted questions: what is stored of them, and how another process resumes them.
 //!
-//! Invariant: only what reads is done again. The rows of finished steps are not kept, so the
-//! question is answered from its beginning, under the same task; an answer that had reached the
-//! conversation is not given twice.
+//! Invariant: only reads are repeated. The rows of finished steps are not stored, so the question
+//! is answered from the start, under the same task. An answer that had reached the conversation is
+//! not given twice.
 
 use super::carry::Question;
 use super::record::Record;
@@ -15,17 +14,17 @@ use serde_json::{Value as Json, json};
 use steward_domain::{ConversationId, EventType, RequestStatus};
 use steward_store::Scope;
 
-/// How often a question is taken up: one that kills its process must not kill every worker.
+/// The maximum number of takeovers: one question must not crash every worker.
 const TAKEOVERS: usize = 3;
 
-/// A question as it is kept while it is answered.
+/// A question as it is stored while it is answered.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct StoredQuestion {
     pub(crate) ask: Ask,
     conversation: ConversationId,
-    /// Whether its answer goes to a turn of a chat, which ends with the process.
+    /// Whether it belongs to a chat turn, which ends with the process.
     within_turn: bool,
-    /// Passwords are not kept, so the data cannot be opened again.
+    /// Whether a password was removed: then the data cannot be opened again.
     needs_password: bool,
 }
 
@@ -38,7 +37,7 @@ impl StoredQuestion {
         Self { ask: Ask { data: kept, ..ask.clone() }, conversation, within_turn, needs_password }
     }
 
-    /// A question that nobody has begun, with a conversation of its own.
+    /// A question that has not started, with a conversation of its own.
     pub(crate) fn unasked(ask: Ask, conversation: ConversationId) -> Self {
         let kept: Vec<String> =
             ask.data.iter().map(|named| steward_analysis::source::without_password(named)).collect();
@@ -46,7 +45,7 @@ impl StoredQuestion {
         Self { ask: Ask { data: kept, ..ask }, conversation, within_turn: false, needs_password }
     }
 
-    /// Why it cannot be answered by another process.
+    /// The reason why another process cannot answer it.
     pub(crate) fn obstacle(&self, takeovers: usize) -> Option<&'static str> {
         match () {
             () if self.within_turn => Some("the chat turn that it was asked in ended with its process"),
@@ -58,7 +57,7 @@ impl StoredQuestion {
 }
 
 impl AppContext {
-    /// Answers a stored question under its task. Says what the task ended with.
+    /// Answers a stored question under its task. Returns the result of the task.
     pub(crate) async fn answer_again(
         &self,
         stored: &StoredQuestion,
@@ -97,7 +96,7 @@ impl AppContext {
         Ok(answer.map(|message| message.content.to_string()))
     }
 
-    /// Ends a question that is not taken up, with the reason.
+    /// Ends a question that is not resumed, with the reason.
     pub(crate) async fn give_up_question(&self, mut record: Record, reason: &str) -> Result<()> {
         let scope = Scope::User(record.user.clone());
         record.take_request(self.store.request(&scope, record.task).await?);

@@ -1,4 +1,4 @@
-//! What may be asked next: the same thing over time, by another dimension, or narrowed to its
+//! Suggested next questions: the same measure over time, by another dimension, or filtered to its
 //! largest part.
 
 use steward_analysis::catalogue::{Catalogue, Column, Table};
@@ -29,7 +29,7 @@ pub(super) fn next(reading: &Reading, catalogue: &Catalogue) -> Vec<String> {
     let what = measure.map_or_else(
         || format!("number of {}", table.label),
         |column| {
-            // A rate is averaged: its sum means nothing.
+            // A rate is averaged: its sum has no meaning.
             let added = role(catalogue, table, column) == Role::Measure;
             format!("{} {}", if added { "total" } else { "average" }, column.label.replace('_', " "))
         },
@@ -49,11 +49,10 @@ pub(super) fn next(reading: &Reading, catalogue: &Catalogue) -> Vec<String> {
     questions
 }
 
-/// At most three questions worth asking of data that was not asked yet: over time, by what it is
-/// counted by, and the largest part.
+/// At most three first questions about new data: over time, by a dimension, and the largest part.
 #[must_use]
 pub fn first_questions(catalogue: &Catalogue) -> Vec<String> {
-    // The table with most to say: one with numbers and things to count them by.
+    // Prefers a table with measures and dimensions.
     let worth = |table: &&Table| {
         let measured = table.columns.iter().any(|column| is_measure(catalogue, table, column));
         (measured, !dimensions(table).is_empty(), table.rows.unwrap_or(0))
@@ -61,7 +60,7 @@ pub fn first_questions(catalogue: &Catalogue) -> Vec<String> {
     let Some(table) = catalogue.tables.iter().max_by_key(worth) else { return Vec::new() };
     let measures = table.columns.iter().filter(|column| is_measure(catalogue, table, column));
     let summed = |column: &&Column| role(catalogue, table, column) == Role::Measure;
-    // Of several the largest numbers, which are more often money than pieces.
+    // Among several measures the one with the largest values, which is more often money.
     let size = |column: &&Column| column.max.json().as_f64().map_or(0, |most| most.abs() as u64);
     let measure = measures.clone().filter(summed).max_by_key(size).or_else(|| measures.clone().next());
     let what = measure.map_or_else(
@@ -73,12 +72,12 @@ pub fn first_questions(catalogue: &Catalogue) -> Vec<String> {
         questions.push(format!("{} by month as a chart", capital(&what)));
     }
     let mut by = dimensions(table);
-    // Few values make a readable chart; columns with two or three say little.
+    // Few values make a readable chart; two are too few.
     by.sort_by_key(|column| (column.distinct < 3, column.distinct > 15));
     if let Some(first) = by.first() {
         questions.push(format!("{} by {}", capital(&what), plain(first)));
     }
-    // A list of the largest says more the more there are.
+    // A list of the largest values is more useful with more values.
     if let Some(other) = by.iter().max_by_key(|column| column.distinct) {
         questions.push(match measure {
             Some(_) if other.distinct > 5 => format!("Top 5 {} by {what}", plural(&plain(other))),
@@ -92,7 +91,7 @@ pub fn first_questions(catalogue: &Catalogue) -> Vec<String> {
     questions
 }
 
-/// A noun as several; names of columns are singular as a rule.
+/// The plural of a noun; column names are usually singular.
 fn plural(noun: &str) -> String {
     match noun.strip_suffix('y') {
         Some(stem) if !stem.ends_with(['a', 'e', 'i', 'o', 'u']) => format!("{stem}ies"),
@@ -113,7 +112,7 @@ fn is_measure(catalogue: &Catalogue, table: &Table, column: &Column) -> bool {
     role(catalogue, table, column).is_number()
 }
 
-/// Columns with few values: what things are counted by.
+/// Columns with few values, for grouping.
 fn dimensions(table: &Table) -> Vec<&Column> {
     let few = |column: &&Column| {
         !column.kind.is_time()

@@ -1,4 +1,4 @@
-//! The conversation around a question: what was said before, and what is said now.
+//! The conversation of a question: its earlier messages, and the new ones.
 
 use super::{Answer, AppContext, Ask};
 use crate::ask::record::Record;
@@ -8,23 +8,23 @@ use steward_analysis::planner::Reading;
 use steward_domain::{Check as _, Conversation, ConversationId, ConversationStatus, DomainName, Role};
 use steward_store::{Change, Scope};
 
-/// Messages that are looked at: S0's window.
+/// The number of recent messages that are read.
 const WINDOW: u32 = 10;
 
-/// One conversation, and what of it matters to the next question.
+/// One conversation, with the parts that matter to the next question.
 pub(super) struct Talk {
     pub(super) id: ConversationId,
     known: bool,
-    /// Whether a chat turn keeps the conversation.
+    /// Whether a chat turn stores the conversation.
     pub(super) is_of_a_turn: bool,
-    /// The sources asked before.
+    /// The sources of earlier questions.
     pub(super) data: Vec<String>,
-    /// How the last question was read.
+    /// The reading of the last question.
     pub(super) earlier: Option<Reading>,
 }
 
 impl Talk {
-    /// A conversation that a chat turn keeps.
+    /// A conversation that a chat turn stores.
     pub(super) fn within(id: ConversationId, earlier: Option<Reading>) -> Self {
         Self { id, known: true, is_of_a_turn: true, data: Vec::new(), earlier }
     }
@@ -37,7 +37,7 @@ impl Talk {
         Self::read(app, ask, id).await
     }
 
-    /// The conversation of a question that is taken up again.
+    /// The conversation of a resumed question.
     pub(super) async fn again(app: &AppContext, ask: &Ask, id: ConversationId) -> Result<Self> {
         let scope = Scope::User(ask.user.clone());
         match (ask.conversation, app.store.conversation(&scope, id).await?) {
@@ -61,7 +61,7 @@ impl Talk {
         let spoken: Vec<_> = window.iter().rev().filter(|message| message.role == Role::Agent).collect();
         let data = spoken.iter().find_map(|message| message.metadata.get("data"));
         let data = data.and_then(|data| serde_json::from_value(data.clone()).ok()).unwrap_or_default();
-        // A question back leaves no reading; the one before it still stands.
+        // A clarifying question leaves no reading; the previous reading still applies.
         let earlier = spoken
             .iter()
             .find_map(|message| message.metadata.get("reading").filter(|reading| !reading.is_null()));
@@ -69,7 +69,7 @@ impl Talk {
         Ok(Self { id, known: true, is_of_a_turn: false, data, earlier })
     }
 
-    /// Appends the question and the answer, unless the turn does.
+    /// Appends the question and the answer, unless the turn does it.
     pub(super) async fn close(
         &self,
         app: &AppContext,

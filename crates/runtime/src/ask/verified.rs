@@ -1,5 +1,5 @@
-//! Verified answers as proposers: a question that is a verified one with other particulars is
-//! answered by its statement.
+//! Verified answers as planners: a question that equals a verified one, apart from its values, is
+//! answered by the verified statement.
 
 use super::plan::{Step, Work, from_reading, run_arguments};
 use super::{AppContext, Ask, Reading};
@@ -17,30 +17,30 @@ use steward_analysis::{propose, shape};
 use steward_domain::{ConversationId, Question, TaskId, Timestamp, UserId, VerifiedAnswer, VerifiedId};
 use steward_store::{Page, Scope, Store};
 
-/// Verified answers, nearest in meaning, that are compared by what the reader makes of them.
+/// The number of similar verified answers whose readings are compared.
 const NEAREST: usize = 4;
-/// From here on two questions may be the same in other words.
+/// The similarity from which two questions may be paraphrases.
 const NEAR: f32 = 0.45;
-/// How sure an answer is whose statement a person vouched for.
+/// The confidence of an answer with a verified statement.
 const VOUCHED: f64 = 0.98;
 
-/// Who vouched for an answer.
+/// The verification of an answer.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct VerifiedMark {
     /// The verified answer.
     pub id: VerifiedId,
-    /// The question that it was verified with.
+    /// The verified question.
     pub question: Question,
-    /// Who verified it.
+    /// The user who verified it.
     pub by: UserId,
-    /// When.
+    /// The time of the verification.
     pub at: Timestamp,
-    /// What they wrote beside it.
+    /// The user's note.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub note: String,
 }
 
-/// What an earlier question was answered with.
+/// The answer to an earlier question.
 pub(crate) struct EarlierAnswer {
     pub(crate) question: String,
     pub(crate) data: Vec<String>,
@@ -51,14 +51,14 @@ pub(crate) struct EarlierAnswer {
     pub(crate) text: String,
 }
 
-/// Open data as statements are run on it.
+/// Opened data on which statements run.
 pub(crate) struct Workspace<'a> {
     pub(crate) bench: &'a Workbench,
     pub(crate) visible: &'a Catalogue,
 }
 
 impl Workspace<'_> {
-    /// The arguments that a statement is run with.
+    /// The arguments for running a statement.
     pub(crate) fn arguments(&self, statement: &Statement) -> Result<Json> {
         match statement {
             Statement::Sql(sql) => Ok(json!({ "sql": sql, "in_engine": false })),
@@ -74,7 +74,7 @@ impl Workspace<'_> {
 }
 
 impl AppContext {
-    /// Opens the data of a question with what its asker may read.
+    /// Opens the data of a question with the access rights of its user.
     pub(crate) async fn open_data(&self, ask: &Ask) -> Result<Arc<Workbench>> {
         if ask.data.is_empty() {
             return Err(Error::NoData);
@@ -84,7 +84,7 @@ impl AppContext {
     }
 }
 
-/// What the built-in reader makes of a question.
+/// The built-in reader's reading of a question.
 pub(crate) async fn read_question(context: &AppContext, ask: &Ask, bench: &Workbench) -> Option<Reading> {
     let visible = bench.session.visible(&bench.access);
     let today = context.clock.now().to_chrono().date_naive();
@@ -100,7 +100,7 @@ pub(crate) async fn read_question(context: &AppContext, ask: &Ask, bench: &Workb
     }
 }
 
-/// What a verified answer makes of this question.
+/// The plan of a verified answer that matches this question.
 pub(super) async fn find(
     context: &AppContext,
     ask: &Ask,
@@ -181,7 +181,7 @@ pub(super) async fn find(
     Some(work)
 }
 
-/// What a task's question was answered with, from the conversation that it belongs to.
+/// The answer to a task's question, from its conversation.
 pub(crate) async fn earlier_answer(store: &dyn Store, scope: &Scope, id: TaskId) -> Result<EarlierAnswer> {
     let missing = || Error::NoTask(id.to_string());
     let task = store.task(scope, id).await?.ok_or_else(missing)?;
@@ -204,7 +204,7 @@ pub(crate) async fn earlier_answer(store: &dyn Store, scope: &Scope, id: TaskId)
             let read = |name: &str| message.metadata.get(name).filter(|value| !value.is_null()).cloned();
             let mut data: Vec<String> =
                 read("data").and_then(|data| serde_json::from_value(data).ok()).unwrap_or_default();
-            // A turn names no data when its words went to the data of a domain: its question did.
+            // A turn without data of its own used the data of a domain, which its question names.
             if let (true, Some(task)) = (data.is_empty(), read("analysis_task")) {
                 let task: TaskId = serde_json::from_value(task).map_err(|_| missing())?;
                 let rows = store.checkpoints(scope, task).await?;

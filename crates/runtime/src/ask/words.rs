@@ -1,5 +1,5 @@
-//! The words of an answer, computed from the rows: each number with the call and the cells it came
-//! from.
+//! The text of an answer, computed from the rows. Each number has the call and the cells that it
+//! comes from.
 
 use super::answer::{Answer, Evidence, Shown};
 use std::time::Duration;
@@ -9,7 +9,7 @@ use steward_analysis::frame::{Frame, Unit, Value, show};
 use steward_analysis::session::OpenProgress;
 use steward_domain::CallId;
 
-/// The words: what a procedure says, or the first table in a sentence, then what stands out.
+/// Writes the text: that of a procedure, or the first table in a sentence, then findings.
 pub(super) fn tell(
     answer: &mut Answer,
     found: Vec<(CallId, Vec<Finding>)>,
@@ -30,7 +30,7 @@ pub(super) fn tell(
     let many = answer.tables.len() > 1;
     for (index, (call, list)) in found.into_iter().enumerate() {
         let Some(table) = answer.tables.get(index) else { continue };
-        // A lone number or a short list speaks for itself.
+        // A single number or a short list needs no findings.
         let as_such = matches!(table.frame.name.as_str(), COLUMNS | FIRST_ROWS);
         let worth = table.frame.rows.len() > 2 && values.is_empty() && !as_such;
         for finding in list.into_iter().take(if index == 0 { 3 } else { 1 }).filter(|_| worth) {
@@ -121,7 +121,7 @@ fn sentence(table: &Shown, call: CallId) -> (String, Vec<Evidence>) {
     }
 }
 
-/// How many columns there are, and which.
+/// The number of columns, and their names.
 fn columns_line(frame: &Frame, cell: &dyn Fn(usize, usize) -> String) -> String {
     let mut tables: Vec<(String, Vec<String>)> = Vec::new();
     for row in 0..frame.rows.len() {
@@ -137,7 +137,7 @@ fn columns_line(frame: &Frame, cell: &dyn Fn(usize, usize) -> String) -> String 
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// The largest and the smallest of the first measure, with what they belong to.
+/// The largest and the smallest value of the first measure, with their labels.
 fn extremes(
     frame: &Frame,
     cell: &dyn Fn(usize, usize) -> String,
@@ -166,7 +166,7 @@ fn extremes(
     Some((line, labels(highest).chain(labels(lowest)).collect()))
 }
 
-/// The whole in one line: what it adds up to, and how that compares with the time before.
+/// The total in one line, with its change against the previous period.
 fn headline(tables: &[Shown], calls: &[CallId]) -> Option<(String, Vec<Evidence>)> {
     let find = |name: &str| {
         tables.iter().zip(calls).find(|(table, _)| table.frame.name == name && table.frame.rows.len() == 1)
@@ -220,10 +220,10 @@ fn capital(text: &str) -> String {
     letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }
 
-/// Reading takes so long before anybody is told how far it is.
+/// The time before progress is reported.
 const QUICK: Duration = Duration::from_secs(2);
 
-/// How far reading is: "Reading the data: 12 of 27 sources, 35 of 78 MB, about 4 s left".
+/// The progress: "Reading the data: 12 of 27 sources, 35 of 78 MB, about 4 s left".
 pub(super) fn reading(progress: OpenProgress, took: Duration) -> Option<String> {
     if took < QUICK || progress.of < 2 || progress.sources == progress.of {
         return None;

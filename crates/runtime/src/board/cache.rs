@@ -1,10 +1,10 @@
-//! Results of boards that are shown again for a stated time, to whoever holds the same grants.
+//! A cache of board results, shared by viewers with the same grants, for a limited time.
 //!
 //! Invariants
-//! - A result is found only under everything that it depends on: the board as it is, the filters,
-//!   and what the viewer may read. Other grants are another key.
-//! - A result is not shown after its time. The time counts from before its rows were read.
-//! - Viewers who come at once wait for one reading.
+//! - The key of a result covers everything that it depends on: the current board, the filters, and
+//!   the grants of the viewer. Other grants give another key.
+//! - A result is not shown after its expiry. The time counts from before its rows were read.
+//! - Concurrent viewers wait for one read.
 
 use super::view::BoardRows;
 use crate::error::Result;
@@ -13,10 +13,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use steward_domain::{Timestamp, UserId};
 use tokio::sync::OnceCell;
 
-/// Results that are kept at most.
+/// The maximum number of cached results.
 const MOST: usize = 256;
 
-/// One reading, done or on its way.
+/// One read, finished or in progress.
 #[derive(Clone)]
 struct Slot {
     begun: Timestamp,
@@ -37,25 +37,25 @@ pub(super) struct Found {
     pub(super) is_first_view: bool,
 }
 
-/// Which result is wanted.
+/// A cache request.
 pub(super) struct Wanted<'a> {
     pub(super) key: String,
     pub(super) viewer: &'a UserId,
     pub(super) now: Timestamp,
     pub(super) fresh_seconds: u32,
-    /// Nothing that was read before now will do.
+    /// Bypass results that were read before now.
     pub(super) anew: bool,
 }
 
 impl BoardCache {
-    /// The result under a key, read when there is none that may still be shown.
+    /// The cached result of a key; it is read when there is none or it has expired.
     pub(super) async fn get<F>(&self, wanted: Wanted<'_>, read: F) -> Result<Found>
     where
         F: Future<Output = Result<BoardRows>>,
     {
         let slot = self.slot(&wanted);
         let rows = slot.rows.get_or_try_init(|| async { read.await.map(Arc::new) }).await?.clone();
-        // What failed is tried again by the next viewer.
+        // A failed result is not cached: the next viewer reads again.
         if rows.has_failures() {
             let mut slots = self.lock();
             if slots.get(&wanted.key).is_some_and(|known| Arc::ptr_eq(&known.rows, &slot.rows)) {

@@ -1,10 +1,10 @@
-//! The filters of a board as rules over rows: what a filter takes away is not in the relation that
-//! a statement reads from, however the statement is written.
+//! Board filters as row rules: filtered rows are not in the relation that a statement reads from,
+//! however the statement is written.
 //!
 //! Invariants
-//! - A filter only takes away. It is joined to the viewer's own rules with AND.
-//! - A filter names columns that the viewer may read in full. A column that is hidden, blocked or
-//!   masked is not filtered by: whether rows are left would tell of its values.
+//! - A filter only removes rows. It is combined with the viewer's own rules by AND.
+//! - A filter names columns that the viewer may read in full. Hidden, blocked or masked columns are
+//!   not filtered: the remaining rows would reveal their values.
 //! - Values of a filter reach the rule as literals, never as text of it.
 
 use crate::error::{Error, Result};
@@ -17,16 +17,16 @@ use steward_analysis::session::Session;
 use steward_domain::BoardFilter;
 use steward_policy::{Access, RowRules};
 
-/// What filters came to over some data.
+/// The rules of all filters over some data.
 #[derive(Debug, Default)]
 pub(super) struct FilterRules {
-    /// The viewer's rules with those of the filters.
+    /// The viewer's rules combined with those of the filters.
     pub(super) rows: RowRules,
-    /// By table, the columns of the filters that reach it.
+    /// For each table, the columns of the filters that apply to it.
     pub(super) reach: BTreeMap<String, BTreeSet<String>>,
 }
 
-/// The table and column that a filter is about: the first table that has it.
+/// The table and column of a filter: the first table that has the column.
 pub(super) fn filtered_column<'a>(
     filter: &BoardFilter,
     visible: &'a Catalogue,
@@ -35,7 +35,7 @@ pub(super) fn filtered_column<'a>(
     tables_with(filter, visible, access).into_iter().next()
 }
 
-/// The rules of a viewer, narrowed by filters.
+/// The rules of a viewer, combined with the filters.
 pub(super) fn filter_rules(
     filters: &[BoardFilter],
     visible: &Catalogue,
@@ -52,8 +52,8 @@ pub(super) fn filter_rules(
             narrow(&mut found.rows, &table.name, &rule);
             reached.push(table.name.clone());
         }
-        // What belongs to a filtered row is filtered by it: the rows of the table there are already
-        // fewer, because it has the rule itself.
+        // Rows that reference a filtered row are filtered, too. The subquery reads the referenced
+        // table with its own rule.
         let mut place = 0;
         while let Some(to) = reached.get(place).cloned() {
             for join in visible.joins.iter().filter(|join| join.to.0.eq_ignore_ascii_case(&to)) {
@@ -140,7 +140,7 @@ struct Literals<'a> {
 }
 
 impl Literals<'_> {
-    /// The name under which a rule finds a value. Names of the operator are never taken.
+    /// The name of a value in a rule. It never collides with names of the operator.
     fn name(&mut self, value: &str) -> String {
         let mut number = 0;
         loop {
@@ -196,7 +196,7 @@ fn condition(
         parts.push(match column.kind {
             Kind::Date | Kind::Timestamp => {
                 let day = day(bound).ok_or_else(|| unfit(bound))?;
-                // The last day counts to its end.
+                // The last day is included.
                 let last = sign == "<=";
                 let day = if last { day.succ_opt().ok_or_else(|| unfit(bound))? } else { day };
                 format!("{quoted} {} {}", if last { "<" } else { sign }, literals.name(&day.to_string()))

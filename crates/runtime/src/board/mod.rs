@@ -1,10 +1,10 @@
-//! Boards: answers pinned side by side. A tile is a statement that runs for whoever looks.
+//! Boards: pinned answers. A tile is a statement that runs with the grants of its viewer.
 //!
 //! Invariants
-//! - A board holds no rows. Every tile runs through admission with the grants that the viewer has
-//!   at that moment, so a shared board shows nobody more than they may read.
+//! - A board holds no rows. Every tile runs through admission with the viewer's current grants, so
+//!   a shared board shows each viewer only what they may read.
 //! - Only its owner changes a board. Each change is an entry of the board's own chain, in the
-//!   transaction of the change; each reading is an entry of a chain of its viewer.
+//!   transaction of the change; each read is an entry of a chain of its viewer.
 
 mod cache;
 mod filter;
@@ -29,28 +29,28 @@ use steward_domain::{
 use steward_store::{Change, Scope};
 use uuid::Uuid;
 
-/// For so many seconds the results of a new board are shown again.
+/// The default number of seconds for which the results of a board are cached.
 pub const FRESH_SECONDS: u32 = 60;
-/// A link lives at most so many hours.
+/// The maximum lifetime of a link, in hours.
 pub const MOST_LINK_HOURS: u32 = 24 * 90;
 
-/// A tile to be made of an answer, or what to change of one.
+/// A new tile for an answer, or the changes of a tile.
 #[derive(Debug, Clone, Default)]
 pub struct NewTile {
-    /// What stands above it; the question unless said.
+    /// The title; by default the question.
     pub title: Option<String>,
     /// How its rows are shown.
     pub view: Option<TileView>,
-    /// How much of the row it takes.
+    /// The width in its row.
     pub width: Option<TileWidth>,
-    /// The SQL; without it, what the question is read as, or what `origin` was answered with.
+    /// The SQL; without it the reading of the question, or the statement of `origin`.
     pub sql: Option<String>,
     /// The task of the answer that is pinned.
     pub origin: Option<TaskId>,
 }
 
 impl AppContext {
-    /// Makes an empty board.
+    /// Creates an empty board.
     pub async fn add_board(&self, user: &UserId, name: Label, surface: &str) -> Result<Board> {
         let now = self.clock.now();
         let board = Board {
@@ -90,7 +90,7 @@ impl AppContext {
         Ok(board)
     }
 
-    /// Changes a board of one's own.
+    /// Changes a board of the user.
     pub async fn change_board(
         &self,
         user: &UserId,
@@ -112,7 +112,7 @@ impl AppContext {
         Ok(board)
     }
 
-    /// Removes a board of one's own, with its links.
+    /// Removes a board of the user, with its links.
     pub async fn remove_board(&self, user: &UserId, id: BoardId, surface: &str) -> Result<()> {
         self.own_board(user, id).await?;
         let data = json!({ "action": "removed", "board": id });
@@ -120,7 +120,7 @@ impl AppContext {
         write_saved(&*self.store, user, id.0, EventType::BoardChanged, surface, data, changes).await
     }
 
-    /// Pins an answer: its statement runs once with the pinner's grants, and is kept without its
+    /// Pins an answer: its statement runs once with the user's grants, and is stored without its
     /// rows.
     pub async fn pin(&self, ask: &Ask, id: BoardId, new: NewTile, surface: &str) -> Result<(Board, TileId)> {
         self.own_board(&ask.user, id).await?;
@@ -139,7 +139,7 @@ impl AppContext {
         Ok((self.change_board(&ask.user, id, "pinned", surface, add).await?, made))
     }
 
-    /// Adds words to a board.
+    /// Adds a text tile to a board.
     pub async fn add_text(
         &self,
         user: &UserId,
@@ -162,9 +162,8 @@ impl AppContext {
         Ok((self.change_board(user, id, "pinned", surface, add).await?, made))
     }
 
-    /// Changes a tile in place: its title, how it is shown, its words, its question or its SQL. A
-    /// new question or statement runs once before it is kept. `ask` names what its reader may see
-    /// of the tile's data.
+    /// Changes a tile: its title, view, text, question or SQL. A new question or statement runs
+    /// once before it is stored. `ask` holds the access rights to the tile's data.
     pub async fn edit_tile(
         &self,
         ask: &Ask,
@@ -206,7 +205,7 @@ impl AppContext {
         self.change_board(&ask.user, id, "edited", surface, put).await
     }
 
-    /// Takes a tile off a board.
+    /// Removes a tile from a board.
     pub async fn unpin(&self, user: &UserId, id: BoardId, tile: TileId, surface: &str) -> Result<Board> {
         let take = |board: &mut Board| {
             let before = board.tiles.len();
@@ -216,8 +215,8 @@ impl AppContext {
         self.change_board(user, id, "unpinned", surface, take).await
     }
 
-    /// Makes a link that shows a board without a sign-in, with the grants that `viewer` has
-    /// whenever it is opened.
+    /// Creates a link that shows a board without authentication, with the grants that `viewer` has
+    /// at the time of each access.
     pub async fn add_link(
         &self,
         user: &UserId,
@@ -248,7 +247,7 @@ impl AppContext {
         Ok(made)
     }
 
-    /// Ends a link before its time.
+    /// Revokes a link.
     pub async fn remove_link(
         &self,
         user: &UserId,
@@ -267,7 +266,7 @@ impl AppContext {
         self.change_board(user, id, "unlinked", surface, take).await.map(|_| ())
     }
 
-    /// The board of a link that still counts. Whoever calls it has checked the signature.
+    /// The board of a link that has not expired. The caller has checked the signature.
     pub async fn linked_board(&self, id: BoardId, link: BoardLinkId) -> Result<(Board, BoardLink)> {
         let board: Board = find_saved(&*self.store, &Scope::System, id.0).await?;
         let now = self.clock.now();
@@ -277,7 +276,7 @@ impl AppContext {
         Ok((board, found))
     }
 
-    /// What a tile keeps of an answer, after it ran once.
+    /// The content of a tile, after its statement ran once.
     async fn tile_content(&self, ask: &Ask, new: &NewTile) -> Result<TileContent> {
         let question = Question::new(ask.question.trim())?;
         let bench = self.open_data(ask).await?;
@@ -301,7 +300,7 @@ impl AppContext {
         })
     }
 
-    /// Notes that tiles were read for somebody, on a chain of theirs.
+    /// Journals that tiles were read for a viewer, on a chain of the viewer.
     pub(super) async fn note_board_read(
         &self,
         board: &Board,
@@ -318,19 +317,19 @@ impl AppContext {
     }
 }
 
-/// What to change of a tile.
+/// Changes of a tile.
 #[derive(Debug, Clone, Default)]
 pub struct TileEdit {
-    /// Another question over the same data.
+    /// A new question over the same data.
     pub question: Option<String>,
-    /// Other words of a text tile.
+    /// A new text of a text tile.
     pub text: Option<String>,
-    /// Another title, view, width or SQL.
+    /// A new title, view, width or SQL.
     pub new: NewTile,
 }
 
-/// The chain on which the readings of a board by one viewer stand. A chain has one owner, and a
-/// board has many viewers.
+/// The chain with the reads of a board by one viewer. A chain has one owner, and a board has many
+/// viewers.
 fn reading_chain(board: BoardId, viewer: &UserId) -> Uuid {
     let hash = Sha256::digest(format!("board read\n{board}\n{viewer}").as_bytes());
     let mut bytes = [0_u8; 16];
@@ -342,7 +341,7 @@ fn plain_sql(sql: &str) -> String {
     sql.trim().trim_end_matches(';').trim().to_owned()
 }
 
-/// A title of a question: its first letters, the first of them large.
+/// A title from a question: its first 120 characters, capitalised.
 fn title_of(question: &str) -> String {
     let mut letters = question.chars().take(120);
     letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()

@@ -4,7 +4,7 @@ use super::view::{BoardView, TileRows, TileStatus};
 use steward_analysis::report::{self, BoardInput, TileBody, TileInput};
 use steward_domain::{BoardFilter, TileView, TileWidth};
 
-/// The page of a board as one viewer sees it. `seen_by` says whose grants it was read with.
+/// The page of a board as one viewer sees it. `seen_by` names the user whose grants were used.
 #[must_use]
 pub fn board_page(view: &BoardView, seen_by: &str) -> String {
     let mut facts = vec![format!("As of {}", view.as_of.to_chrono().format("%Y-%m-%d %H:%M:%S UTC"))];
@@ -18,7 +18,7 @@ pub fn board_page(view: &BoardView, seen_by: &str) -> String {
     report::board(&input)
 }
 
-/// A filter in words.
+/// A filter as text.
 fn filter_text(filter: &BoardFilter) -> String {
     let column = &filter.column;
     let values = (!filter.values.is_empty()).then(|| filter.values.join(" or "));

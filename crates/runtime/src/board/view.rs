@@ -1,5 +1,4 @@
-//! What a board shows to one viewer: each tile run with the viewer's grants, narrowed by the
-//! filters.
+//! The view of a board for one viewer: each tile runs with the viewer's grants and the filters.
 
 use super::cache::{BoardCache, Wanted};
 use super::filter::{FilterRules, filter_rules, filtered_column};
@@ -23,65 +22,65 @@ use steward_domain::{
     UserId, VerifiedStatement,
 };
 
-/// Rows of a tile that are handed out.
+/// The maximum number of rows of a tile.
 pub(super) const MOST_ROWS: usize = 500;
-/// Values of a column that a filter offers.
+/// The maximum number of values that a filter offers.
 const MOST_OPTIONS: u64 = 200;
 
-/// What a viewer chose.
+/// The choices of a viewer.
 #[derive(Debug, Clone, Default)]
 pub struct BoardChoice {
-    /// In place of the board's filter over the same column.
+    /// Replaces the board's filters over the same columns.
     pub filters: Vec<BoardFilter>,
-    /// In place of all others over the same columns; a link brings them.
+    /// Replaces all other filters over the same columns; set by a link.
     pub locked: Vec<BoardFilter>,
-    /// Read anew, whatever was kept.
+    /// Read again, ignoring the cache.
     pub refresh: bool,
 }
 
-/// What a viewer may read of some data, or why not.
+/// The access rights of a viewer to some data, or the reason of a refusal.
 pub type GrantsOver<'a> = &'a (dyn Fn(&[String]) -> Result<Ask> + Send + Sync);
 
 /// A board as one viewer sees it.
 #[derive(Debug, Clone, Serialize)]
 pub struct BoardView {
-    /// The board; without its links for all but its owner.
+    /// The board; only its owner gets its links.
     pub board: Board,
-    /// When the rows were read.
+    /// The time of the read.
     pub as_of: Timestamp,
-    /// Until when they are shown again.
+    /// The time when the cached rows expire.
     pub fresh_until: Timestamp,
-    /// Whether they had been read before.
+    /// Whether the rows come from the cache.
     pub cached: bool,
-    /// The filters with what can be chosen.
+    /// The filters with their options.
     pub filters: Vec<FilterChoices>,
     /// The tiles in order.
     pub tiles: Vec<TileRows>,
 }
 
-/// A filter with what can be chosen.
+/// A filter with its options.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FilterChoices {
-    /// The filter as it counts now.
+    /// The effective filter.
     #[serde(flatten)]
     pub filter: BoardFilter,
-    /// `text`, `number`, `date`, `boolean`; nothing when the viewer has no such column.
+    /// `text`, `number`, `date`, `boolean`; `None` when the viewer has no such column.
     pub kind: Option<&'static str>,
-    /// The values there are, as far as they are few.
+    /// The existing values, if there are few.
     pub options: Vec<String>,
-    /// The smallest and largest value, for days and numbers.
+    /// The smallest and largest value, for dates and numbers.
     pub range: Option<(String, String)>,
 }
 
-/// What came of a tile.
+/// The status of a tile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TileStatus {
-    /// It has its rows or words.
+    /// The tile has its rows or text.
     Ready,
     /// The viewer may not see it.
     Refused,
-    /// It did not run.
+    /// The statement failed.
     Failed,
 }
 
@@ -90,59 +89,59 @@ pub enum TileStatus {
 pub struct TileColumn {
     /// Its name.
     pub name: String,
-    /// What it holds.
+    /// The type of its values.
     pub kind: Kind,
-    /// How its numbers are written.
+    /// The unit of its numbers.
     pub unit: Unit,
 }
 
 /// A tile with its rows.
 #[derive(Debug, Clone, Serialize)]
 pub struct TileRows {
-    /// Which.
+    /// The id of the tile.
     pub id: TileId,
-    /// What stands above it.
+    /// The title.
     pub title: String,
-    /// How much of the row it takes.
+    /// The width in its row.
     pub width: TileWidth,
-    /// What came of it.
+    /// The status.
     pub status: TileStatus,
-    /// Why there is nothing.
+    /// The error message.
     pub error: Option<String>,
-    /// The code of that.
+    /// The error code.
     pub error_code: Option<String>,
-    /// The words of a text tile.
+    /// The text of a text tile.
     pub text: Option<String>,
     /// The question.
     pub question: Option<String>,
-    /// How the rows are shown: `number`, `chart` or `table`.
+    /// The view of the rows: `number`, `chart` or `table`.
     pub view: TileView,
-    /// The value of a number tile, as people read it.
+    /// The formatted value of a number tile.
     pub number: Option<String>,
     /// The columns.
     pub columns: Vec<TileColumn>,
     /// The rows.
     pub rows: Vec<Vec<Json>>,
-    /// There are more.
+    /// Whether more rows exist.
     pub truncated: bool,
     /// The chart as a Vega-Lite document.
     pub vega_lite: Option<Json>,
     /// The statement as it was admitted for this viewer.
     pub sql: Option<String>,
-    /// Where the rows come from.
+    /// The sources of the rows.
     pub sources: Vec<SourceUsed>,
     /// The definition of the metric that was used.
     pub definition: Option<String>,
-    /// Filters that reach it.
+    /// The filters that apply to it.
     pub filtered_by: Vec<String>,
-    /// Filters that are set and have no column here.
+    /// The set filters without a column here.
     pub not_filtered_by: Vec<String>,
-    /// How long it took.
+    /// The duration of the read.
     pub milliseconds: u64,
-    /// The rows with their kinds.
+    /// The rows with their types.
     #[serde(skip)]
     pub frame: Option<Frame>,
-    /// The chart and its drawing.
+    /// The chart and its rendering.
     #[serde(skip)]
     pub drawing: Option<(Spec, String)>,
 }
@@ -156,15 +155,15 @@ pub(super) struct BoardRows {
 }
 
 impl BoardRows {
-    /// Whether something did not run.
+    /// Whether a tile failed.
     pub(super) fn has_failures(&self) -> bool {
         self.tiles.iter().any(|tile| tile.status == TileStatus::Failed)
     }
 }
 
 impl AppContext {
-    /// What a board shows to a viewer. Each reading of data is an entry in the journal; so is the
-    /// first time that a viewer is shown rows which were read for another.
+    /// The view of a board for a viewer. Each read of data is an entry in the journal. So is the
+    /// first time that a viewer gets rows which were read for another.
     pub async fn view_board(
         &self,
         board: &Board,
@@ -209,7 +208,7 @@ impl AppContext {
         })
     }
 
-    /// Everything that the rows of a board depend on.
+    /// The cache key: everything that the rows of a board depend on.
     fn key_of(&self, board: &Board, filters: &[BoardFilter], grants: GrantsOver<'_>) -> Result<String> {
         let over = |data: &Vec<String>| match grants(data) {
             Ok(ask) => json!({
@@ -225,12 +224,12 @@ impl AppContext {
         })))
     }
 
-    /// The definitions of metrics.
+    /// The semantic model with the definitions of metrics.
     pub(crate) fn semantic_model(&self) -> Result<SemanticModel> {
         self.artifacts.parent().map_or_else(|| Ok(SemanticModel::default()), crate::semantics::load_semantics)
     }
 
-    /// What a question that names a metric is by the definition of today.
+    /// The reading of a question that names a metric, by the current definition.
     pub(crate) fn metric_reading(
         &self,
         question: &str,
@@ -294,7 +293,7 @@ impl AppContext {
     }
 }
 
-/// The filters that count: the viewer's in place of the board's, those of a link in place of both.
+/// The effective filters: the viewer's replace the board's, those of a link replace both.
 fn filters_now(board: &Board, choice: &BoardChoice) -> Vec<BoardFilter> {
     let same = |a: &BoardFilter, b: &BoardFilter| a.column.eq_ignore_ascii_case(&b.column);
     let chosen = |filter: &BoardFilter| choice.filters.iter().find(|one| same(one, filter));
@@ -312,7 +311,7 @@ fn data_of(tile: &Tile) -> Option<&Vec<String>> {
     }
 }
 
-/// Data that is open for one viewer.
+/// Data opened for one viewer.
 pub(super) struct OpenData {
     bench: Workbench,
     visible: Catalogue,
@@ -320,7 +319,7 @@ pub(super) struct OpenData {
 }
 
 impl OpenData {
-    /// Opens data with what its reader may see of it.
+    /// Opens data with the access rights of its reader.
     pub(super) async fn open(
         context: &AppContext,
         ask: &Ask,
@@ -339,7 +338,7 @@ impl OpenData {
         Ok(Self { bench, visible, rules })
     }
 
-    /// Runs a tile. What fails is said in the tile.
+    /// Runs a tile. An error is reported in the tile.
     async fn run(
         &self,
         context: &AppContext,
@@ -386,7 +385,7 @@ impl OpenData {
     ) -> Result<TileRows> {
         let mut definition = None;
         let mut statement = loaded(statement)?;
-        // A metric has one definition: a question that names it follows the definition of today.
+        // A metric has one definition: a question that names it uses the current definition.
         if matches!(statement, Statement::Reading(_))
             && let Some((reading, said)) = context.metric_reading(question, model, &self.visible)?
         {
@@ -410,7 +409,7 @@ impl OpenData {
         let truncated = output.cut || frame.rows.len() > MOST_ROWS;
         let sources =
             output.sql.as_deref().map(|sql| sources_of_statement(&self.bench, sql)).unwrap_or_default();
-        // Where the files of its owner lie is no business of a viewer.
+        // A viewer must not see the paths of the owner's files.
         let named = |source: SourceUsed| SourceUsed { location: source.name.clone(), ..source };
         let sources = sources.into_iter().map(named).collect();
         let mut rows = TileRows::empty(tile);
@@ -419,7 +418,7 @@ impl OpenData {
     }
 }
 
-/// Finds out what can be chosen for a filter, with the viewer's grants and without the filters.
+/// Finds the options of a filter, with the viewer's grants and without the filters.
 async fn offer(choice: &mut FilterChoices, bench: &Workbench, visible: &Catalogue) -> Result<()> {
     let Some((table, column)) = filtered_column(&choice.filter, visible, &bench.access) else {
         return Ok(());
@@ -502,7 +501,7 @@ impl TileRows {
         Self { status, error: Some(error.to_string()), error_code: Some(code), ..Self::empty(tile) }
     }
 
-    /// Takes rows over, and decides how they are shown.
+    /// Sets the rows and chooses their view.
     fn show(&mut self, mut frame: Frame, wanted: TileView, statement: &Statement) {
         let number = || frame.rows.first()?.iter().position(|value| value.number().is_some());
         let single = frame.rows.len() == 1 && frame.fields.len() == 1;

@@ -1,5 +1,5 @@
-//! S4's four agents on the record: what each was given, what it decided, and why. They decide in
-//! `language`, `find` and `carry`; here every decision becomes an [`AgentExecution`].
+//! The agents of a turn on record: their input, decisions and reasons. The decisions are made in
+//! `language`, `find` and `carry`; here each becomes an [`AgentExecution`].
 
 use super::carry::{Done, Ended, StepOutcome, what};
 use super::compose::{brief, millis};
@@ -54,7 +54,7 @@ impl<'a> Agents<'a> {
             .ok_or_else(|| steward_tools::Error::Bug { detail: "a run was just added".into() }.into())
     }
 
-    /// What the orchestrator read, and what the conversation agent found the words to stand for.
+    /// Records the orchestrator's reading, and the entities that the conversation agent resolved.
     pub(super) fn understood(&mut self, turn: &Turn, understood: &Understood, memory: &Memory) -> Result<()> {
         let at = self.app.clock.now();
         let steps: Vec<ReasoningStep> = understood
@@ -109,8 +109,7 @@ impl<'a> Agents<'a> {
         Ok(())
     }
 
-    /// What validation found, what error recovery made of failures, and how the orchestrator's
-    /// steps went.
+    /// Records the results of validation and error recovery, and the orchestrator's steps.
     pub(super) fn carried(&mut self, done: &Done) -> Result<()> {
         for ended in &done.ended {
             for check in &ended.checks {
@@ -164,7 +163,7 @@ impl<'a> Agents<'a> {
         Ok(())
     }
 
-    /// The raw error stays here, in the record; the person read a sentence.
+    /// Records the raw error; the user gets a readable message.
     fn recovered(&mut self, ended: &Ended) -> Result<()> {
         let StepOutcome::Failed { humane, code, raw } = &ended.came else { return Ok(()) };
         let at = self.app.clock.now();

@@ -1,8 +1,7 @@
-//! One call of a conversation: what is put into it, where each value comes from, and how it goes
-//! through the gateway.
+//! One call of a conversation: its arguments, their provenance, and the call through the gateway.
 //!
-//! Invariant: what one server said and another is told is labelled untrusted. Policy decides what
-//! that means.
+//! Invariant: a value that one server returned and that is sent to another server is labelled
+//! untrusted. Policy decides the consequences.
 
 use super::ChatService;
 use super::carry::{Ended, Found, Work};
@@ -15,7 +14,7 @@ use steward_policy::{Approval, Provenance};
 use steward_tools::call::{Receipt, Request};
 use steward_tools::{Context, Error, Output, Registered};
 
-/// What the calls leave for the answer: they end before the whole does.
+/// The time reserved for composing the answer: calls end this long before the deadline.
 pub(super) const GRACE: Duration = Duration::from_millis(300);
 
 /// A call that was made.
@@ -27,8 +26,8 @@ pub(super) struct Call {
 }
 
 impl Work {
-    /// Words that stand for what an earlier step found are said in full, and a talk that the tool
-    /// keeps goes on.
+    /// Completes the arguments: names of earlier results for pronouns, and the conversation id of a
+    /// tool that keeps one.
     pub(super) fn carry_over(
         &self,
         tool: &str,
@@ -49,13 +48,12 @@ impl Work {
         }
         let Some(registered) = self.registered(tool) else { return };
         let fields = registered.definition.parameter_schema.get("properties");
-        // Only a space that is asked and polled keeps a talk; elsewhere the field may mean
-        // anything.
+        // Only a tool with polling keeps a conversation; elsewhere the field may mean anything.
         let takes =
             registered.settings.poll.is_some() && fields.is_some_and(|fields| fields.get(THREAD).is_some());
         if let (Some(thread), true) = (self.memory.threads.get(tool), takes) {
-            // Whoever keeps the talk knows best what "their" means: it hears the person's own
-            // words.
+            // The tool keeps the conversation and can resolve pronouns such as "their" best, so it
+            // gets the user's text.
             if let (Some(words), [_]) = (free_text(arguments), self.steps.as_slice()) {
                 *words = self.turn.said.clone().into();
             }
@@ -93,7 +91,7 @@ impl Work {
         Call { tool: tool.to_owned(), arguments, at, result }
     }
 
-    /// A thing as the tool gave it that has shown it before the words were read.
+    /// A record as a tool returned it before the message was read.
     pub(super) fn shown(&self, thing: &RecordRef) -> Option<&SeenRecord> {
         let by = thing.by.as_deref()?;
         self.world.iter().find(|seen| {
@@ -103,7 +101,7 @@ impl Work {
 }
 
 impl ChatService {
-    /// One call, with what went wrong as the tools' own errors.
+    /// One call; other errors are converted to errors of the tools crate.
     pub(super) async fn through_the_desk(&self, request: &Request) -> std::result::Result<Receipt, Error> {
         self.toolbox.call(request).await.map_err(|error| match error {
             crate::Error::Tools(error) => error,
@@ -114,10 +112,10 @@ impl ChatService {
     }
 }
 
-/// Names of earlier results that are said to the next tool.
+/// The maximum number of names of earlier results in the next call.
 const NAMED: usize = 5;
 
-/// The one text of a call that is plain words.
+/// The only text argument of a call, if there is exactly one.
 fn free_text(arguments: &mut Map<String, Json>) -> Option<&mut Json> {
     let mut texts = arguments.iter_mut().filter(|(name, value)| *name != THREAD && value.is_string());
     match (texts.next(), texts.next()) {
@@ -126,14 +124,14 @@ fn free_text(arguments: &mut Map<String, Json>) -> Option<&mut Json> {
     }
 }
 
-/// Whether words stand for something that was said before.
+/// Whether a text refers to something mentioned before.
 fn points_back(said: &str) -> bool {
     let back = ["their", "them", "they", "these", "those", "it", "its", "that"];
     said.split(|letter: char| !letter.is_alphabetic())
         .any(|word| back.contains(&word.to_lowercase().as_str()))
 }
 
-/// The field by which a tool keeps a talk of its own (S0's spaces).
+/// The field with the id of a conversation that the tool itself keeps.
 const THREAD: &str = "conversation_id";
 
 pub(super) fn threads(ended: &[Ended]) -> BTreeMap<String, String> {
@@ -146,9 +144,8 @@ pub(super) fn threads(ended: &[Ended]) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// Where each argument comes from. What a person named and its own server looked up goes back to
-/// where it came from: that is the person's word. What one server said and another is told is that
-/// server's, and nobody's wish.
+/// The provenance of each argument. A target that the same server returned counts as the user's
+/// value. A target that another server returned is untrusted.
 fn provenance(
     work: &Work,
     tool: &str,
@@ -182,7 +179,7 @@ fn provenance(
         })
     };
     let origin = |name: &String, value: &Json| {
-        // Words that an earlier result was put into are that result's as well.
+        // A text that was completed with an earlier result has the provenance of that result.
         let filled = step.target.is_none()
             && value.as_str().is_some_and(|text| text != step.said && text.starts_with(step.said.trim()));
         let target = step.target_field.as_ref() == Some(name) || named(value) || filled;
@@ -191,12 +188,12 @@ fn provenance(
     arguments.iter().map(|(name, value)| (name.clone(), origin(name, value))).collect()
 }
 
-/// The server that a tool belongs to.
+/// The server of a tool.
 pub(super) fn server_of(tool: &str) -> &str {
     tool.split('.').next().unwrap_or(tool)
 }
 
-/// A result as a value, also where a server sends JSON as text.
+/// A result as a JSON value; text that is JSON is parsed.
 pub(super) fn value_of(output: &Output) -> Json {
     output.structured.clone().or_else(|| serde_json::from_str(output.words().trim()).ok()).unwrap_or_default()
 }

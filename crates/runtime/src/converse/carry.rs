@@ -1,5 +1,5 @@
-//! The steps of a turn: what each of them does, from its target to its result, and what all of them
-//! came to. Which is next is the engine's to say: [`super::effects`] makes a plan of them.
+//! The steps of a turn: each from its target to its result, and the combined outcome. The engine
+//! decides their order: [`super::effects`] compiles them to a plan.
 
 use super::call::{Call, GRACE, threads, value_of};
 use super::confirm::{Confirming, Exact};
@@ -26,78 +26,78 @@ use steward_language::words::name_words;
 use steward_policy::RowRules;
 use steward_tools::Error;
 
-/// The most things that one step is carried out for.
+/// The maximum number of calls of one step.
 pub(super) const MOST: usize = 50;
 
-/// The domain of a server that names none.
+/// The domain of a server that declares none.
 const GENERIC: &str = "generic";
 
-/// A turn that is being carried out.
+/// A turn in progress.
 pub(super) struct Work {
     pub(super) chat: ChatService,
     pub(super) reader: Arc<Reader>,
     pub(super) turn: Turn,
     pub(super) memory: Memory,
-    /// What tools have shown to be there before it was read.
+    /// Records that tools returned before the message was read.
     pub(super) world: Arc<Vec<SeenRecord>>,
-    /// The calls that have shown it.
+    /// The calls that returned them.
     pub(super) looked: Vec<Arc<Call>>,
-    /// Servers that are set up and did not come.
+    /// Configured servers that did not start.
     pub(super) absent: Vec<String>,
     pub(super) data: Vec<String>,
-    /// Everything that is to be done in this turn.
+    /// All steps of this turn.
     pub(super) steps: Vec<Step>,
     pub(super) task: TaskId,
-    /// When it began, on the monotonic clock.
+    /// The start time, on the monotonic clock.
     pub(super) began: Duration,
 }
 
-/// How a step ended.
+/// The outcome of a step.
 pub(super) enum StepOutcome {
-    /// As it should.
+    /// It succeeded.
     Done,
-    /// There is no such thing; the sentence says which.
+    /// The target does not exist; the text names it.
     NotFound(String),
     /// A question must be answered first.
     Ask(Question),
-    /// A decision is needed first, over exactly these calls.
+    /// Exactly these calls need a decision first.
     Confirm(Vec<Exact>),
-    /// It went wrong.
+    /// It failed.
     Failed { humane: HumanError, code: &'static str, raw: String },
-    /// What it builds on did not work.
+    /// A step that it depends on did not succeed.
     Skipped(usize),
-    /// The time was up.
+    /// It timed out.
     Late,
 }
 
-/// A step that ended, with what it gave.
+/// A finished step with its results.
 pub(super) struct Ended {
     pub(super) step: Step,
     pub(super) came: StepOutcome,
     pub(super) calls: Vec<Call>,
     pub(super) checks: Vec<Checked>,
-    /// What it acted on.
+    /// The records that it acted on.
     pub(super) targets: Vec<Noticed>,
-    /// What its results speak of.
+    /// The records in its results.
     pub(super) noticed: Vec<Noticed>,
     pub(super) told: Vec<ResultText>,
-    /// The lists that its results show, each row with the record in it.
+    /// The lists in its results, each row with its record.
     pub(super) lists: Vec<Vec<Option<Noticed>>>,
     pub(super) analysis: Option<Box<Answer>>,
     pub(super) took: Duration,
 }
 
-/// What a step gives to those that build on it.
+/// The results of a step for dependent steps.
 pub(super) struct Found {
     pub(super) noticed: Vec<Noticed>,
-    /// The names in its rows, when its things have no ids.
+    /// The names in its rows, for records without ids.
     named: Vec<String>,
 }
 
 impl Found {
     pub(super) fn of(ended: &Ended) -> Self {
         let tables = ended.told.iter().filter_map(|told| told.table.as_ref());
-        // What is counted in is what is shown; records inside of a row are no rows.
+        // Ordinals refer to shown rows; records nested in a row are no rows.
         let rows: Vec<Noticed> = ended.lists.iter().flatten().flatten().cloned().collect();
         let noticed = if rows.is_empty() { ended.noticed.clone() } else { rows };
         Self { noticed, named: tables.flat_map(Table::names).collect() }
@@ -109,21 +109,21 @@ impl Found {
     }
 }
 
-/// Everything that a turn came to.
+/// The outcome of a turn.
 #[derive(Default)]
 pub(super) struct Done {
     pub(super) ended: Vec<Ended>,
-    /// What is asked back, with what of the steps is still to be done.
+    /// The clarifying question, with the steps that are still to be done.
     pub(super) question: Option<Pending>,
-    /// What waits for a yes.
+    /// The calls that wait for confirmation.
     pub(super) confirming: Option<Confirming>,
-    /// The person did not want it.
+    /// Whether the user declined.
     pub(super) declined: bool,
-    /// Calls that somebody else must approve.
+    /// Calls that another user must approve.
     pub(super) waiting: Vec<TaskId>,
     pub(super) reading: Option<Reading>,
     pub(super) threads: BTreeMap<String, String>,
-    /// What the next turn needs to know of the model's run.
+    /// The state of the model's run for the next turn.
     pub(super) model: Box<ModelMemory>,
 }
 
@@ -134,13 +134,13 @@ impl Done {
 }
 
 impl Work {
-    /// How long the turn may still take.
+    /// The remaining time of the turn.
     pub(super) fn left(&self) -> Duration {
         let spent = self.chat.app().clock.monotonic().saturating_sub(self.began);
         self.chat.limits.answer.saturating_sub(spent)
     }
 
-    /// All steps, as a plan of the engine: each as soon as what it builds on is there.
+    /// Runs all steps as a plan of the engine: each starts when its dependencies are met.
     pub(super) async fn carry(
         self: &Arc<Self>,
         steps: Vec<TurnStep>,
@@ -160,7 +160,7 @@ impl Work {
         for (place, one) in effects.steps().iter().enumerate() {
             match (came.remove(&place), one) {
                 (Some(ended), _) => done.ended.push(ended),
-                // What was agreed to behind one that failed, and what was to follow, is not begun.
+                // After a failed confirmed call, the remaining calls and steps are dropped.
                 (None, _) if matches!(effects.steps().first(), Some(TurnStep::Agreed(..))) => {}
                 (None, one) => done.ended.push(self.skipped(one.step(), &done.ended)),
             }
@@ -171,7 +171,7 @@ impl Work {
         Ok(done)
     }
 
-    /// A step that was not begun: what it builds on did not work, or not in time.
+    /// A step that was not started: a dependency did not succeed, or not in time.
     fn skipped(&self, step: &Step, before: &[Ended]) -> Ended {
         let outcome = |place: &usize| before.get(*place).map(|ended| &ended.came);
         let broken =
@@ -184,8 +184,8 @@ impl Work {
         }
     }
 
-    /// The first question that came up, with what is still to be done once it is answered: its
-    /// step, and what builds on that alone.
+    /// The first clarifying question, with the steps for after its answer: its own step, and those
+    /// that depend on that step alone.
     fn first_question(&self, ended: &[Ended]) -> Option<Pending> {
         let (place, question) = ended.iter().enumerate().find_map(|(place, ended)| match &ended.came {
             StepOutcome::Ask(question) => Some((place, question)),
@@ -211,11 +211,11 @@ impl Work {
         Some(Pending { understood, question: Question { step: 0, ..question.clone() } })
     }
 
-    /// One step from its target to its result.
+    /// Runs one step from its target to its result.
     pub(super) async fn one(&self, step: &Step, given: &BTreeMap<usize, Found>) -> Ended {
         let began = self.chat.app().clock.monotonic();
         let mut ended = self.try_one(step, given).await;
-        // The same question to the other domains that answered before, until one of them knows.
+        // If it fails, alternative read-only steps in other domains are tried.
         for other in step.otherwise.iter().filter(|other| other.read_only && step.read_only) {
             if !matches!(ended.came, StepOutcome::Failed { .. } | StepOutcome::NotFound(_)) {
                 break;
@@ -242,7 +242,7 @@ impl Work {
         let mut ended = bare(step, StepOutcome::Done);
         for need in &step.also {
             if let Some(came) = self.settle(&step.about(need), given, &mut ended).await.err() {
-                // The answer to a question about it is a value of its own field.
+                // The answer to this question fills the field itself.
                 ended.came = match came {
                     StepOutcome::Ask(question) => {
                         StepOutcome::Ask(Question { field: Some(need.field.clone()), ..question })
@@ -259,12 +259,12 @@ impl Work {
                 return ended;
             }
         }
-        // "Delete Reed" deletes a contact or a deal: what was found says which tool it is.
+        // "Delete Reed" may mean a contact or a deal: the found record decides the tool.
         let step = &self.reader.fit(step, &ended.targets);
         ended.step.clone_from(step);
         let tool = step.tool().unwrap_or(tool);
-        // What is known from the conversation is in the step already; what was shown just now keeps
-        // the id that it was shown with.
+        // A record known from the conversation is in the step already; one that was just returned
+        // keeps its id.
         let spoken_of = matches!(&step.target, Some(Target::Known { things }) if things.iter().any(|thing| self.shown(thing).is_none()));
         let found: &[Noticed] = if spoken_of { &[] } else { &ended.targets };
         let mut calls = self.reader.calls(step, found);
@@ -284,7 +284,7 @@ impl Work {
             let call = self.call(tool, arguments, Some((step, ended.targets.as_slice())), None).await;
             ended.came = match self.learn(step, call, &mut ended) {
                 StepOutcome::Done => continue,
-                // One decision for this call and all that were to follow it.
+                // One decision covers this call and all that follow.
                 StepOutcome::Confirm(mut exact) => {
                     exact.extend(self.exact(step, tool, calls.by_ref().collect(), &ended.targets));
                     StepOutcome::Confirm(exact)
@@ -296,9 +296,9 @@ impl Work {
         ended
     }
 
-    /// Whether a tool that changes something was only guessed: no domain claims it, the person did
-    /// not name its server, nothing they speak of came from there, and other servers could have
-    /// been meant.
+    /// Whether the choice of a tool with side effects is only a guess: no domain claims it, the
+    /// user did not name its server, no mentioned record comes from it, and other servers could be
+    /// meant.
     fn is_guessed(&self, step: &Step, tool: &str) -> bool {
         let Some(registered) = self.registered(tool).filter(|_| !step.read_only) else { return false };
         let definition = &registered.definition;
@@ -321,7 +321,7 @@ impl Work {
         !claimed && others && !named && !known
     }
 
-    /// What a call gave, taken into the step.
+    /// Adds the result of a call to the step.
     pub(super) fn learn(&self, step: &Step, call: Call, ended: &mut Ended) -> StepOutcome {
         let came = match &call.result {
             Ok(receipt) => {
@@ -343,8 +343,8 @@ impl Work {
         came
     }
 
-    /// The list that a result shows. What was asked for as a list is one, also when it is empty,
-    /// holds one row, or is told in words only: nothing older is counted in then.
+    /// The list of a result. A step that asks for a list always gives one, even if it is empty, has
+    /// one row, or is only text: then ordinals do not refer to an older list.
     fn listed(&self, step: &Step, told: &ResultText, noticed: &[Noticed]) -> Option<Vec<Option<Noticed>>> {
         let lists = matches!(step.intent, Some(IntentKind::List | IntentKind::Search));
         match &told.table {
@@ -354,7 +354,7 @@ impl Work {
         }
     }
 
-    /// A domain of data: the words go to analysis.
+    /// Answers a step of a data domain by analysis.
     async fn analyse(&self, step: &Step) -> Ended {
         let mut ended = bare(step, StepOutcome::Done);
         let (data, (tables, rows)) = self.sources(step.domain.as_ref());
@@ -392,8 +392,7 @@ impl Work {
         ended
     }
 
-    /// The data of a domain with the tables of it that are granted; what somebody brought along is
-    /// all theirs.
+    /// The data of a domain with the granted tables; the user's own data is not restricted.
     fn sources(&self, domain: Option<&DomainName>) -> (Vec<String>, TableGrants) {
         let snapshot = self.chat.toolbox.registry().snapshot();
         let caller = &self.turn.caller;
@@ -408,7 +407,7 @@ impl Work {
     }
 }
 
-/// The tables that are granted, each with its columns, and what holds for their rows.
+/// The granted tables, each with its columns, and their row rules.
 type TableGrants = (BTreeMap<String, BTreeSet<String>>, RowRules);
 
 pub(super) fn bare(step: &Step, came: StepOutcome) -> Ended {
@@ -428,7 +427,7 @@ pub(super) fn bare(step: &Step, came: StepOutcome) -> Ended {
 
 pub(super) fn failed(error: &Error, step: &Step) -> StepOutcome {
     let raw = match error {
-        // The server's own words say more than ours around them.
+        // The server's own message is more specific.
         Error::Failed { message, .. } => message.clone(),
         other => other.to_string(),
     };
@@ -439,8 +438,8 @@ pub(super) fn failed(error: &Error, step: &Step) -> StepOutcome {
     }
 }
 
-/// What analysis could not answer. Its own words say what and why; that the data does not say is no
-/// failure of anything.
+/// The outcome of an analysis without an answer, with its own message. Data without an answer is
+/// not a failure.
 fn unanswered(answer: &Answer) -> StepOutcome {
     match answer.error_code {
         None | Some("ASK001") => StepOutcome::NotFound(answer.answer.clone()),
@@ -453,7 +452,7 @@ fn unanswered(answer: &Answer) -> StepOutcome {
     }
 }
 
-/// More calls than are made for one wish.
+/// The failure of a step with too many calls.
 fn too_many(count: usize, step: &Step) -> StepOutcome {
     let error = crate::Error::TooMany { count, most: MOST };
     let humane = HumanError {
@@ -468,7 +467,7 @@ fn too_many(count: usize, step: &Step) -> StepOutcome {
     StepOutcome::Failed { humane, code: error.code(), raw: error.to_string() }
 }
 
-/// What a step does, in a few words: "delete task", "ask sales".
+/// A short description of a step: "delete task", "ask sales".
 pub(super) fn what(step: &Step) -> String {
     match &step.act {
         Act::Call { tool } => {

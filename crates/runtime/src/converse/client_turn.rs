@@ -1,8 +1,8 @@
-//! A turn for a client of a model protocol that brings a prompt, tools or a form of its own: the
-//! model works on it, with the client's history.
+//! A turn for a client of a model protocol that sends its own prompt, tools or response schema: the
+//! model handles it, with the client's history.
 //!
-//! What such a client asks for needs a model. Without one the turn is refused, and the caller says
-//! what can be done without.
+//! Such a turn needs a model. Without one it is rejected, and the caller reports what works without
+//! a model.
 
 use super::carry::Done;
 use super::model_turn::{ASSISTANT, ToldTurn};
@@ -16,23 +16,23 @@ use steward_engine::{EarlierMessage, Used};
 use steward_language::understand::{Kind, Understood};
 use tokio_util::sync::CancellationToken;
 
-/// What a client asks for beside its words.
+/// The options of a client request.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ClientTurn {
-    /// Prompt, tools and form.
+    /// Prompt, tools and response schema.
     pub request: ClientRequest,
-    /// What was said before, where the client sends it itself; else the conversation says.
+    /// The earlier messages, if the client sends them; otherwise those of the conversation.
     pub history: Option<Vec<EarlierMessage>>,
 }
 
 impl ChatService {
-    /// Whether a model works on what the reader is not sure of.
+    /// Whether a model handles messages that the reader is not sure of.
     #[must_use]
     pub fn has_model(&self) -> bool {
         self.model.is_some()
     }
 
-    /// Answers what a client said, with what it brings along. It needs a model.
+    /// Answers a client's message with its options. It needs a model.
     pub async fn say_for_client(
         &self,
         turn: &Turn,
@@ -59,7 +59,7 @@ impl ChatService {
         if let Some(new) = opened.memory.begin(self.app(), &opened.turn, &understood)? {
             record.change(new);
         }
-        // Nothing leaves this process before what led to it is on disk.
+        // The journal is on disk before anything leaves this process.
         record.flush().await?;
         let earlier = match &client.history {
             Some(history) => history.clone(),
@@ -71,7 +71,7 @@ impl ChatService {
     }
 }
 
-/// The calls and the words of a run for a client, as its reply has them.
+/// Moves the client calls and the text of a run into the reply.
 pub(super) fn settle(reply: &mut Reply, done: &mut Done, status: &RunStatus) {
     let RunStatus::Completed(Json::String(text)) = status else { return };
     let read = ClientReply::read(text);

@@ -1,5 +1,4 @@
-//! The answer in one voice: what was found, from where, what is missing and why, and what to ask
-//! next.
+//! Composes the reply: results with their sources, missing parts with reasons, and suggestions.
 
 use super::Carried;
 use super::call::Call;
@@ -17,9 +16,9 @@ use steward_language::answer::{Table, conflicts};
 use steward_language::skill::{Answered, suggest};
 use steward_language::understand::{self, FOLLOWS, Kind, Understood};
 
-/// From here on an answer is given with high confidence.
+/// The threshold for high confidence.
 const SURE: f64 = 0.75;
-/// The most that an answer says, in characters.
+/// The maximum length of an answer, in characters.
 const LONGEST: usize = 20_000;
 
 pub(super) fn reply(work: &Work, understood: &Understood, done: &Done) -> Reply {
@@ -51,7 +50,7 @@ pub(super) fn reply(work: &Work, understood: &Understood, done: &Done) -> Reply 
     let response = AgentResponse {
         answer,
         suggestions: if answered { suggestions(work, done) } else { help_suggestions(work, outcome) },
-        // Data that came with nothing that can be named is still an answer, but no complete one.
+        // An answer from calls without a nameable source is a partial one.
         partial_results: partial
             || (sources.is_empty() && done.ended.iter().any(|ended| !ended.calls.is_empty())),
         sources,
@@ -86,7 +85,7 @@ pub(super) fn reply(work: &Work, understood: &Understood, done: &Done) -> Reply 
     }
 }
 
-/// What an analysis took over from earlier turns.
+/// What an analysis reused from earlier turns.
 fn carried(work: &Work, understood: &Understood, done: &Done) -> Vec<Carried> {
     let analyses = || done.ended.iter().filter_map(|ended| ended.analysis.as_deref());
     let mut carried = Vec::new();
@@ -141,7 +140,7 @@ fn words(work: &Work, understood: &Understood, done: &Done, outcome: Outcome) ->
     let answered = done.ended.iter().filter(|ended| matches!(ended.came, StepOutcome::Done)).count();
     let domains: std::collections::BTreeSet<&DomainName> =
         done.ended.iter().filter_map(|ended| ended.step.domain.as_ref()).collect();
-    // Several voices become one: each part says where it comes from.
+    // With several domains, each part names its source.
     let named = domains.len() > 1 && answered > 0;
     let mut lines = Vec::new();
     for ended in &done.ended {
@@ -160,7 +159,7 @@ fn words(work: &Work, understood: &Understood, done: &Done, outcome: Outcome) ->
                     lines.extend(
                         answer.response.summary.key_findings.iter().map(|finding| format!("  • {finding}")),
                     );
-                    // What was taken for granted is part of the answer.
+                    // Assumptions are part of the answer.
                     lines.extend(answer.assumptions.iter().map(|assumed| format!("Assumed: {assumed}")));
                     lines.extend(
                         answer.response.summary.warnings.iter().map(|warning| format!("Careful: {warning}")),
@@ -175,7 +174,7 @@ fn words(work: &Work, understood: &Understood, done: &Done, outcome: Outcome) ->
                 "{prefix}There was no answer within {} s. Ask for it alone, or try again in a moment.",
                 work.chat.limits.answer.as_secs()
             )),
-            // It is done once the decision is there.
+            // It runs after the decision.
             StepOutcome::Skipped(before) if decides(&done.ended, *before) => {}
             StepOutcome::Skipped(before) => {
                 let first = done.ended.get(*before).map(|ended| what(&ended.step)).unwrap_or_default();
@@ -272,7 +271,7 @@ fn able(work: &Work) -> String {
 fn able_now(work: &Work) -> String {
     let titles: Vec<String> = fields(work).iter().map(|domain| domain.display_name.to_string()).collect();
     match titles.split_last() {
-        // What is set up and did not come is not nothing.
+        // Servers are configured, although they did not start.
         None if !work.absent.is_empty() => String::new(),
         None => {
             "Nothing is set up yet: name data with `--data`, or add a server with `steward mcp-servers add`."
@@ -338,7 +337,7 @@ fn suggestions(work: &Work, done: &Done) -> Vec<String> {
     found
 }
 
-/// Who asks for something that is not here is shown what is.
+/// Suggests what is available to a user who asks for something that is not.
 fn help_suggestions(work: &Work, outcome: Outcome) -> Vec<String> {
     if !matches!(outcome, Outcome::OutOfScope | Outcome::Help) {
         return Vec::new();
@@ -356,7 +355,7 @@ pub(super) fn title(work: &Work, domain: &DomainName) -> String {
     known.map_or_else(|| domain.to_string(), |topic| topic.title.clone())
 }
 
-/// What is missing of the answer, and why.
+/// The missing part of the answer, and the reason.
 fn lacking(ended: &Ended, all: &[Ended], work: &Work) -> Option<Missing> {
     let part = match &ended.step.domain {
         Some(domain) => format!("{}: {}", title(work, domain), what(&ended.step)),
@@ -396,7 +395,7 @@ fn tables(work: &Work, done: &Done) -> Vec<Shown> {
         let good =
             ended.calls.iter().filter_map(|call| call.result.as_ref().ok()).map(|receipt| receipt.call);
         let mut acted: Vec<CallId> = good.collect();
-        // Lookups come first; what the step itself called is told in the same order, at the end.
+        // Lookups come first; the calls of the step itself are last, in the order of their results.
         acted.drain(..acted.len().saturating_sub(ended.told.len()));
         for (told, call_id) in ended.told.iter().zip(acted) {
             if let Some(table) = told.table.clone().filter(|table| !table.rows.is_empty()) {
@@ -429,13 +428,12 @@ fn sources(work: &Work, done: &Done) -> Vec<Label> {
     found
 }
 
-/// The calls that the answer rests on. Those that failed are in `missing`, and all of them in the
-/// journal.
+/// The successful calls of a step. Failed calls are in `missing`, and all calls are in the journal.
 fn calls(ended: &Ended) -> impl Iterator<Item = ToolCall> + '_ {
     ended.calls.iter().filter_map(|call| made(call, ended.step.domain.as_ref()))
 }
 
-/// A call that gave something.
+/// A successful call.
 fn made(call: &Call, domain: Option<&DomainName>) -> Option<ToolCall> {
     Some(ToolCall {
         call_id: call.result.as_ref().ok()?.call,
@@ -450,7 +448,7 @@ fn made(call: &Call, domain: Option<&DomainName>) -> Option<ToolCall> {
     })
 }
 
-/// From how complete the data is, and how sure the reading.
+/// The confidence, from the completeness of the data and the confidence of the reading.
 fn certainty(outcome: Outcome, understood: &Understood, done: &Done) -> Certainty {
     let analysed = done.ended.iter().filter_map(|ended| ended.analysis.as_ref()).map(|answer| answer.score);
     let score = analysed.fold(understood.confidence.get(), f64::min);
@@ -464,7 +462,7 @@ fn certainty(outcome: Outcome, understood: &Understood, done: &Done) -> Certaint
     }
 }
 
-/// S0's decision.
+/// The routing decision.
 fn routing(work: &Work, understood: &Understood) -> Option<DomainRoutingDecision> {
     let asked =
         understood.question.as_ref().is_some_and(|question| question.why == understand::QuestionKind::Domain);
@@ -503,7 +501,7 @@ pub(super) fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// The arguments and result of a call for a record, cut to what is worth keeping.
+/// The arguments and result of a call for the record, truncated.
 pub(super) fn brief(call: &Call) -> Json {
     let came = match &call.result {
         Ok(receipt) => receipt.output.words().chars().take(500).collect::<String>(),

@@ -1,11 +1,10 @@
-//! Decisions that are asked for in a conversation: what would be called, exactly, and what a yes or
-//! a no does.
+//! Confirmations in a conversation: the exact calls, and the effect of a yes or a no.
 //!
 //! Invariants
-//! - A yes counts for the digests that were shown: the tool in its version with exactly these
-//!   arguments. When the tool has changed since, it is asked anew.
+//! - A yes is valid for the digests that were shown: the tool in its version with exactly these
+//!   arguments. If the tool has changed since, a new confirmation is requested.
 //! - A yes is a message of nothing but agreement. "Yes, and delete the other one too" is a new
-//!   wish.
+//!   request.
 
 use super::call::Call;
 use super::carry::{Done, Ended, StepOutcome, Work, bare};
@@ -27,43 +26,43 @@ use steward_policy::{Approval, Proposal, Provenance};
 use steward_tools::ApprovalRequest;
 use steward_tools::call::Request;
 
-/// A yes after this is no longer one.
+/// The timeout of a confirmation.
 const PATIENCE: Duration = Duration::from_secs(3600);
 
-/// A call that waits for a yes.
+/// A call that waits for confirmation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Exact {
     pub(super) tool: String,
     pub(super) arguments: Map<String, Json>,
-    /// What the yes is bound to.
+    /// The digest that a confirmation is bound to.
     pub(super) digest: String,
-    /// What it does, for people.
+    /// The description for the user.
     pub(super) what: String,
-    /// Whether the operator wants it approved, beside our own care.
+    /// Whether the operator's configuration requires approval.
     pub(super) approval: bool,
     pub(super) step: Step,
     pub(super) targets: Vec<Noticed>,
 }
 
-/// Calls that wait for a yes.
+/// Calls that wait for confirmation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Confirming {
     pub(super) calls: Vec<Exact>,
-    /// The turn that asked: each call is a gate of it, decided once.
+    /// The turn that asked: each call is a gate of it, which is decided once.
     pub(super) task: TaskId,
-    /// What was to be done after them.
+    /// The steps after the calls.
     #[serde(default)]
     pub(super) rest: Vec<Step>,
     pub(super) until: Timestamp,
 }
 
-/// What was decided.
+/// The decision of the user.
 pub(super) enum Decided<'a> {
     Yes(&'a Confirming),
     No,
 }
 
-/// What a message means for the calls that wait for a yes; nothing when it is about something else.
+/// The decision in a message about waiting calls; `None` when it is about something else.
 pub(super) fn decided<'a>(
     memory: &'a Memory,
     turn: &Turn,
@@ -71,7 +70,7 @@ pub(super) fn decided<'a>(
     now: Timestamp,
 ) -> Option<Decided<'a>> {
     let confirming = memory.confirming.as_ref().filter(|confirming| now <= confirming.until)?;
-    // The label of a button, said word for word, or its number, is the same as pressing it.
+    // The exact label of a button, or its number, counts as pressing it.
     let folded = |text: &str| words(text).into_iter().map(|word| word.lower).collect::<Vec<_>>();
     let said = folded(&turn.said);
     let agreed = match turn.choice {
@@ -89,7 +88,7 @@ pub(super) fn decided<'a>(
 }
 
 impl Exact {
-    /// The call that policy asks about: the tool as it was resolved.
+    /// The call that policy requires approval for: the tool as resolved.
     pub(super) fn new(call: &Call, needed: &ApprovalRequest, step: &Step, targets: &[Noticed]) -> Self {
         Self {
             tool: needed.tool.to_string(),
@@ -103,7 +102,7 @@ impl Exact {
     }
 }
 
-/// "delete task 7 “Water the plants”", with every value that the call would carry.
+/// "delete task 7 “Water the plants”", with all values of the call.
 fn sentence(step: &Step, targets: &[Noticed], arguments: &Map<String, Json>) -> String {
     let verb = steward_language::words::name_words(
         step.tool().unwrap_or_default().rsplit('.').next().unwrap_or_default(),
@@ -130,7 +129,7 @@ fn same(one: &Json, other: &Json) -> bool {
 }
 
 impl Work {
-    /// The calls of a step that a person must see first.
+    /// The calls of a step that a person must confirm first.
     pub(super) fn exact(
         &self,
         step: &Step,
@@ -138,8 +137,8 @@ impl Work {
         calls: Vec<Map<String, Json>>,
         targets: &[Noticed],
     ) -> Vec<Exact> {
-        // What was only guessed is the person's own to confirm; what policy asks about is for those
-        // who may approve.
+        // The user confirms a guess; a call that policy restricts needs a user with the right to
+        // approve.
         let approval = self.registered(tool).is_some_and(|tool| match tool.definition.approval {
             ApprovalMode::Never => false,
             ApprovalMode::WhenUntrusted => step.destructive,
@@ -159,15 +158,15 @@ impl Work {
             .collect()
     }
 
-    /// What an approval of this call would be bound to, now.
+    /// The current digest that an approval of this call is bound to.
     fn digest(&self, tool: &str, arguments: &Map<String, Json>) -> Option<Sha256Hex> {
         let registered = self.registered(tool)?;
         let definition = &registered.definition;
         Some(Proposal::new(CallId(uuid::Uuid::nil()), definition, arguments.clone()).digest())
     }
 
-    /// Makes the calls that were agreed to, one after the other, and then what was to follow them;
-    /// the first that fails ends it.
+    /// Makes the confirmed calls one after the other, and then the steps after them. The first
+    /// failure ends it.
     pub(super) async fn confirmed(
         self: &Arc<Self>,
         confirming: &Confirming,
@@ -188,7 +187,7 @@ impl Work {
         self.carry(agreed.chain(rest).collect(), record, watch).await
     }
 
-    /// Makes one call that was agreed to. When the tool has changed since, it is asked anew.
+    /// Makes one confirmed call. If the tool has changed since, a new confirmation is requested.
     pub(super) async fn agreed(&self, number: u64, exact: &Exact) -> Ended {
         let mut ended = bare(&exact.step, StepOutcome::Done);
         ended.targets.clone_from(&exact.targets);
@@ -211,8 +210,8 @@ impl Work {
         ended
     }
 
-    /// Writes down that what was shown will not be done: it was rejected, or something else was
-    /// said instead.
+    /// Journals that the shown calls are not made: they were rejected, or the user sent something
+    /// else.
     pub(super) fn not_agreed(&self, record: &mut Record, decision: &str) -> Result<()> {
         let Some(confirming) = &self.memory.confirming else { return Ok(()) };
         let by = Label::new(self.turn.caller.user.as_str())?;
@@ -237,8 +236,8 @@ impl Work {
         record.note_personal(event, "runtime", data, personal)
     }
 
-    /// Gathers what needs a decision. Who may decide is asked; for others it waits for somebody who
-    /// may.
+    /// Collects the calls that need a decision. The user decides where allowed; the other calls
+    /// wait for an approver.
     pub(super) async fn ask_for_decisions(&self, done: &mut Done, record: &mut Record) -> Result<()> {
         let mut calls: Vec<Exact> = Vec::new();
         for ended in &done.ended {
@@ -271,8 +270,8 @@ impl Work {
     }
 }
 
-/// Steps that wait for nothing but the decision. What acts on its result is left out: there is none
-/// to act on yet.
+/// The steps that wait only for the decision. Steps that act on its result are left out: there is
+/// no result yet.
 fn rest(ended: &[Ended]) -> Vec<Step> {
     let decided =
         |place: &usize| ended.get(*place).is_some_and(|ended| matches!(ended.came, StepOutcome::Confirm(_)));
@@ -281,10 +280,10 @@ fn rest(ended: &[Ended]) -> Vec<Step> {
     steps.filter(|step| !matches!(step.target, Some(Target::OfStep { .. }))).collect()
 }
 
-/// What leaves everything as it is.
+/// The label of the option that declines.
 pub(super) const LEAVE: &str = "Leave it as it is";
 
-/// What agreeing does, for the button: "Delete note 3 “Garden plan”".
+/// The label of the option that confirms: "Delete note 3 “Garden plan”".
 pub(super) fn label(confirming: &Confirming) -> String {
     let mut letters = confirming.calls.first().map_or("do it", |call| call.what.as_str()).chars();
     let first: String =
@@ -295,7 +294,7 @@ pub(super) fn label(confirming: &Confirming) -> String {
     }
 }
 
-/// What is asked before something is done.
+/// The confirmation question.
 pub(super) fn question(confirming: &Confirming) -> String {
     let final_word = if confirming.calls.iter().any(|call| call.step.destructive) {
         " This cannot be undone."

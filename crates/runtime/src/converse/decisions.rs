@@ -1,9 +1,9 @@
-//! Approvals come back: what became of a call that waited for another person is told in the
-//! conversation that asked for it.
+//! Approval results: the outcome of a call that waited for another person is reported in the
+//! conversation that requested it.
 //!
-//! Invariant: each decision is told once. The message that tells it names the task, and a task that
-//! is named is not told again; it is written while the conversation's turn is held, so that two
-//! readers do not tell it twice.
+//! Invariant: each decision is reported once. The message names the task, and a named task is not
+//! reported again. The message is written under the conversation's lock, so that concurrent readers
+//! do not report it twice.
 
 use super::ChatService;
 use crate::error::Result;
@@ -18,14 +18,14 @@ use steward_engine::Event;
 use steward_journal::Draft;
 use steward_store::{Change, Commit, NewMessage, Scope};
 
-/// Messages that are looked at for calls that wait.
+/// The number of recent messages that are searched for waiting calls.
 const WINDOW: u32 = 100;
-/// Where a message names the call whose decision it tells.
+/// The metadata key of a message for the call whose decision it reports.
 pub(super) const DECIDED: &str = "decided";
 
 impl ChatService {
-    /// Tells every decision over calls of a conversation that was not told yet. Says whether there
-    /// was one.
+    /// Reports all unreported decisions over calls of a conversation. Returns whether there was
+    /// one.
     pub async fn tell_decisions(&self, user: &UserId, id: ConversationId) -> Result<bool> {
         let lock = self.turn_of(id);
         let mine = lock.lock().await;
@@ -35,7 +35,7 @@ impl ChatService {
         Ok(!told?.is_empty())
     }
 
-    /// The same while the conversation's turn is held; gives back what was told.
+    /// The same while the conversation's lock is held; returns the reported texts.
     pub(super) async fn tell_decided(&self, user: &UserId, id: ConversationId) -> Result<Vec<String>> {
         let (store, scope) = (&self.app().store, Scope::User(user.clone()));
         let window = store.window(&scope, id, WINDOW).await?;
@@ -64,7 +64,7 @@ impl ChatService {
         Ok(told)
     }
 
-    /// The last decision over a run, which is one of its events.
+    /// The last decision of a run, from its events.
     async fn decided_in_run(&self, scope: &Scope, task: TaskId) -> Json {
         let Ok((_, events)) = crate::run::history(&*self.app().store, scope, task).await else {
             return Json::Null;
@@ -110,7 +110,7 @@ impl ChatService {
     }
 }
 
-/// The calls that wait by what the messages say, without those whose decision was told.
+/// The waiting calls in the messages, without those whose decision was reported.
 fn open_calls<'a>(messages: impl Iterator<Item = &'a Message>) -> BTreeSet<TaskId> {
     let mut waiting: BTreeSet<TaskId> = BTreeSet::new();
     let mut told: BTreeSet<TaskId> = BTreeSet::new();
@@ -123,14 +123,14 @@ fn open_calls<'a>(messages: impl Iterator<Item = &'a Message>) -> BTreeSet<TaskI
     waiting.difference(&told).copied().collect()
 }
 
-/// What a task gave, in words.
+/// The result of a task as text.
 fn result_of(task: &Task) -> Option<String> {
     let result = task.result.as_deref().map(str::trim).filter(|result| !result.is_empty())?;
     let told = steward_language::answer::tell(None, None, result).text;
     (!told.trim().is_empty()).then_some(told)
 }
 
-/// Who decided what and why, and what came of it.
+/// The report of a decision: who decided what and why, and the outcome.
 fn told_of(task: &Task, decision: &Json) -> String {
     let text = |name: &str| decision.get(name).and_then(Json::as_str).filter(|text| !text.trim().is_empty());
     let call = task.description.as_str();
@@ -142,7 +142,7 @@ fn told_of(task: &Task, decision: &Json) -> String {
             let told = result_of(task).unwrap_or_else(|| "It was done.".to_owned());
             format!("“{call}” was approved{by}{why}. {told}")
         }
-        // A run that goes on after a no has a result of its own.
+        // A run that continues after a rejection has its own result.
         (false, TaskStatus::Completed) if text("decision").is_some() => {
             let told = result_of(task).unwrap_or_else(|| "It was not done.".to_owned());
             format!("“{call}” was not approved{by}{why}. {told}")

@@ -1,20 +1,19 @@
-//! What a model is told of a long conversation: the newest messages as they are, the others in a
-//! line each.
+//! Long conversations for a model: the newest messages in full, the others as one line each.
 //!
 //! Invariants
-//! - The digest is bounded, whatever the length of the conversation. Where not even a line for each
-//!   message fits, the oldest lines go, and the digest says how many.
-//! - The digest is the word of an agent, because lines of it are: nothing in it proves that a value
-//!   is the person's.
+//! - The digest is bounded, whatever the length of the conversation. If one line for each message
+//!   does not fit, the oldest lines are dropped, and the digest gives their number.
+//! - The digest has the role of an agent, because some lines come from an agent: nothing in it
+//!   proves that a value is the user's.
 
 use std::fmt::Write as _;
 use steward_domain::Role;
 use steward_engine::EarlierMessage;
 
-/// Messages that are told as they are, and characters of each.
+/// The number of messages in full, and the maximum characters of each.
 const NEWEST: usize = 20;
 const NEWEST_CHARS: usize = 4_000;
-/// Characters of a line of the digest, and of all of it.
+/// The maximum characters of a line of the digest, and of the whole digest.
 const LINE: usize = 160;
 const ALL: usize = 12_000;
 

@@ -1,7 +1,7 @@
-//! Changes of a conversation that keep what was said: its title, and that it is active again.
+//! Changes of a conversation that keep its messages: its title, and its reactivation.
 //!
-//! Invariant: the journal says that it was changed and by whom. A title is a person's words, so it
-//! is in the row only, and goes when the conversation is deleted.
+//! Invariant: the journal records each change and its author. A title is personal data, so it is in
+//! the row only, and is removed when the conversation is deleted.
 
 use super::ending::EndedBy;
 use crate::error::Result;
@@ -17,7 +17,7 @@ const TITLE: &str = "title";
 /// The longest title, in characters.
 pub const LONGEST_TITLE: usize = 200;
 
-/// The title that a person gave a conversation.
+/// The title that the user gave to a conversation.
 #[must_use]
 pub fn title_of(conversation: &Conversation) -> Option<&str> {
     conversation.metadata.get(TITLE).and_then(Value::as_str)
@@ -54,7 +54,7 @@ pub async fn restore(store: &dyn Store, scope: &Scope, id: ConversationId, by: E
     write(store, &known, change, data, by).await
 }
 
-/// Gives a conversation a title; an empty one takes the title away.
+/// Sets the title of a conversation; an empty one removes it.
 pub async fn rename(
     store: &dyn Store,
     scope: &Scope,

@@ -1,10 +1,9 @@
-//! A chat turn as a program of the engine: its steps form a plan, and this carries each of them
-//! out.
+//! A chat turn as a program of the engine: its steps form a plan, and this module executes them.
 //!
 //! Invariants
-//! - A step ends before the time of the turn is up, with what came of it or as late.
-//! - The engine is given the shape of a result only: which calls were made, and how it ended. What
-//!   tools answered stays with the records of the calls.
+//! - A step ends before the deadline of the turn, with its outcome or as a timeout.
+//! - The engine gets only the shape of a result: the calls and the outcome. The results of tools
+//!   stay in the records of the calls.
 
 use super::carry::{Ended, Found, StepOutcome, Work, bare, what};
 use super::confirm::Exact;
@@ -25,9 +24,9 @@ use steward_language::understand::Step;
 
 /// One step of a turn's plan.
 pub(super) enum TurnStep {
-    /// A step that was understood.
+    /// A step of the understood message.
     Understood(Step),
-    /// A call that the person agreed to, with its number among those that were shown.
+    /// A confirmed call, with its number among the shown calls.
     Agreed(u64, Exact),
 }
 
@@ -59,16 +58,16 @@ impl TurnEffects {
         &self.0.steps
     }
 
-    /// What each step came to that was begun.
+    /// The outcomes of all started steps.
     pub(super) fn take_ended(&self) -> BTreeMap<usize, Ended> {
         std::mem::take(&mut *self.0.ended.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The steps as a plan. One that fails leaves out what builds on it, and nothing else.
+    /// The steps as a plan. When a step fails, only dependent steps are skipped.
     pub(super) fn program(&self) -> Result<Program> {
         let (steps, work) = (&self.0.steps, &self.0.work);
         let (mut subtasks, mut tools) = (Vec::new(), BTreeMap::new());
-        // Agreed calls are made one after the other, before everything else.
+        // Confirmed calls run one after the other, before everything else.
         let agreed = steps.iter().filter(|step| matches!(step, TurnStep::Agreed(..))).count();
         for (place, one) in steps.iter().enumerate() {
             let step = one.step();
@@ -111,8 +110,7 @@ impl TurnEffects {
             reasoning: String::new(),
             status: PlanStatus::Executing,
         };
-        // A call is made again by the gateway, where that is safe, and never because the step
-        // failed.
+        // The gateway retries calls where that is safe; the engine does not retry steps.
         let settings = Settings {
             retries: 0,
             on_failure: OnFailure::Continue,
@@ -130,7 +128,7 @@ impl TurnEffects {
     }
 }
 
-/// The analyst answers what goes to no other tool.
+/// The tool of a step; analysis handles steps without one.
 fn tool_of(step: &Step) -> Result<ToolName> {
     let named = step.tool().and_then(|tool| ToolName::new(tool).ok());
     Ok(named.map_or_else(|| ToolName::new("analyst"), Ok)?)
@@ -193,7 +191,7 @@ impl Inner {
     }
 }
 
-/// How a step ended, for the engine.
+/// The outcome of a step for the engine.
 fn outcome(ended: &Ended) -> ToolOutcome {
     let failed = |class: Class, message: String| ToolOutcome::Failed { class, message, sent: true };
     match &ended.came {

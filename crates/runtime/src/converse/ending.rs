@@ -1,8 +1,7 @@
-//! Conversations that are put away, or deleted with everything that was said in them.
+//! Archives conversations, or deletes them with all of their content.
 //!
-//! Invariant: what is deleted is told in the journal, and what the journal holds of its words is
-//! erased; that it was there stays provable. Tasks keep their rows until the retention policy takes
-//! them.
+//! Invariant: a deletion is journalled, and the content in the journal is erased; its former
+//! existence stays provable. Tasks keep their rows until the retention policy removes them.
 
 use crate::ask::placed;
 use crate::error::Result;
@@ -18,12 +17,12 @@ use steward_store::{Change, Commit, Error, Page, Scope, Store};
 pub enum Ending {
     /// It can be read and takes no more messages.
     Archived,
-    /// Its messages, entities and answers are gone, for good.
+    /// Its messages, entities and answers are permanently deleted.
     Deleted,
 }
 
 impl Ending {
-    /// In a word.
+    /// The name for messages.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -33,21 +32,21 @@ impl Ending {
     }
 }
 
-/// How many messages are looked through for what belongs to them, at once.
+/// The page size for reading messages.
 const MESSAGES: u32 = 500;
 
-/// Who ends it, when, and through which door they asked for it.
+/// Who ends it, when, and on which surface.
 #[derive(Debug, Clone, Copy)]
 pub struct EndedBy<'a> {
-    /// Who.
+    /// The user.
     pub user: &'a UserId,
-    /// The door, as the journal names it.
+    /// The surface of the request, as the journal names it.
     pub door: &'a str,
-    /// When.
+    /// The time.
     pub at: Timestamp,
 }
 
-/// Ends a conversation that `scope` sees. `artifacts` is where answers are kept.
+/// Ends a conversation in `scope`. `artifacts` is the folder of the answers.
 pub async fn end(
     store: &dyn Store,
     artifacts: &Path,
@@ -73,7 +72,7 @@ pub async fn end(
     let at = by.at;
     let commit = commit.change(Change::SetConversationStatus { id, status, at });
     JournalWriter::write_once(store, &own, commit).await?;
-    // What goes with the words: the answers with their rows, and what the journal holds of them.
+    // Deletes the files of the answers, and erases their content in the journal.
     for task in tasks {
         for kept in store.artifacts(&own, task).await? {
             let _it_may_be_gone_already = tokio::fs::remove_file(placed(artifacts, &kept.content_ref)).await;
@@ -83,7 +82,7 @@ pub async fn end(
     Ok(())
 }
 
-/// The tasks that its messages led to.
+/// The tasks of its messages.
 async fn tasks(store: &dyn Store, own: &Scope, id: ConversationId) -> Result<Vec<TaskId>> {
     let mut tasks: Vec<TaskId> = Vec::new();
     let mut page = Page::first(MESSAGES);
@@ -102,7 +101,7 @@ async fn tasks(store: &dyn Store, own: &Scope, id: ConversationId) -> Result<Vec
 async fn erase(store: &dyn Store, own: &Scope, user: &UserId, task: TaskId, by: EndedBy<'_>) -> Result<()> {
     let kept = store.payloads(own, task.into()).await?;
     let kept: Vec<_> = kept.into_iter().filter(|one| one.erased_at.is_none()).collect();
-    // The events of the task hold what was said, too.
+    // The events of the task hold message text, too.
     let rows = store.checkpoints(own, task).await?;
     if kept.is_empty() && rows.is_empty() {
         return Ok(());

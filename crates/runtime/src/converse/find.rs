@@ -1,4 +1,4 @@
-//! Whether what is meant exists, seen through tools only: S4's validation.
+//! Validates the targets of steps by tool calls.
 
 use super::call::{Call, value_of};
 use super::carry::{Ended, Found, StepOutcome, Work, failed};
@@ -8,31 +8,31 @@ use steward_domain::{Confidence, DomainName, ToolName};
 use steward_language::understand::{Choice, Lookup, Noticed, Pick, Question, Settled, Step, Target};
 use steward_tools::Error;
 
-/// What a look came to.
+/// The result of a lookup.
 pub(super) enum LookupOutcome {
-    /// These.
+    /// The lookup is settled.
     Settled(Settled),
-    /// It could not be looked at all.
+    /// The lookup failed.
     Failed(Error),
 }
 
-/// One check of a target, for the record.
+/// One validation of a target, for the record.
 #[derive(Debug, Clone)]
 pub(super) struct Checked {
-    /// What was looked for.
+    /// The searched target.
     pub(super) wanted: Json,
-    /// By which tools.
+    /// The tools that were used.
     pub(super) tools: Vec<ToolName>,
-    /// What it came to.
+    /// The result.
     pub(super) came: Json,
-    /// Whether it is settled.
+    /// How certain the result is.
     pub(super) confidence: Confidence,
-    /// Whether the thing is there and is one.
+    /// Whether exactly one target was found.
     pub(super) well: bool,
 }
 
 impl Work {
-    /// The things that a step acts on, or why they are not known.
+    /// The records that a step acts on, or why they are not known.
     pub(super) async fn settle(
         &self,
         step: &Step,
@@ -58,7 +58,7 @@ impl Work {
                         },
                     })
                     .collect();
-                // What was seen to be there before the words were read is a check like any other.
+                // A record that was returned before the message was read counts as validated.
                 let shown = things.iter().filter_map(|thing| self.shown(thing));
                 let tools: Vec<ToolName> = shown.filter_map(|seen| seen.by.parse().ok()).collect();
                 if !tools.is_empty() {
@@ -69,13 +69,13 @@ impl Work {
             }
             Some(Target::OfStep { step: before, pick, .. }) => {
                 let seen = given.get(before).map(|found| found.noticed.as_slice()).unwrap_or_default();
-                // Words for a tool that takes free text stand for all that the step before found.
+                // A tool with free text gets everything that the previous step found.
                 if step.target_field.is_none() {
                     return Ok(picked(seen, *pick));
                 }
                 LookupOutcome::Settled(self.reader.settle(step, seen))
             }
-            // What only reads may find nothing; the tool says so itself.
+            // A read-only tool may find nothing and reports that itself.
             Some(Target::Id { .. } | Target::Named { .. }) => {
                 self.find(step, &mut ended.calls, &mut ended.checks, &mut seen).await
             }
@@ -83,7 +83,7 @@ impl Work {
         match looked {
             LookupOutcome::Settled(Settled::Found { things }) => Ok(things),
             LookupOutcome::Settled(Settled::Unclear { question }) => {
-                // What is offered was spoken of: "the second one" may choose it.
+                // Offered records count as mentioned: "the second one" may refer to them.
                 let domain = step.domain.as_ref();
                 let question = of_domain(question, domain);
                 let offered = |seen: &Noticed| {
@@ -100,7 +100,7 @@ impl Work {
         }
     }
 
-    /// Looks up what a step acts on, by one tool after the other until one knows it.
+    /// Looks up the target of a step, with one tool after the other until one finds it.
     pub(super) async fn find(
         &self,
         step: &Step,
@@ -132,7 +132,7 @@ impl Work {
         looked
     }
 
-    /// What a lookup gives. That a thing is not there is an answer and no failure.
+    /// The result of a lookup. A missing record is a result, not a failure.
     async fn look(&self, lookup: &Lookup, calls: &mut Vec<Call>) -> std::result::Result<Vec<Noticed>, Error> {
         let call = self.call(&lookup.tool, lookup.arguments.clone(), None, None).await;
         let seen = match &call.result {
@@ -148,7 +148,7 @@ impl Work {
     }
 }
 
-/// The options of a lookup are records of the domain that was looked in.
+/// Sets the domain of the options of a lookup.
 fn of_domain(mut question: Question, domain: Option<&DomainName>) -> Question {
     for record in question.options.iter_mut().filter_map(|option| option.record.as_mut()) {
         record.domain = record.domain.take().or_else(|| domain.cloned());
@@ -160,7 +160,7 @@ fn says_not_found(message: &str) -> bool {
     steward_language::skill::humanise(message, None).trouble == steward_language::skill::ErrorKind::NotFound
 }
 
-/// With nothing to look it up by, an id is taken as it was said; the tool itself will know.
+/// Without a lookup tool an id is used unchecked; the called tool validates it.
 fn unchecked(step: &Step) -> Settled {
     match &step.target {
         Some(Target::Id { id, entity_type }) => Settled::Found {
