@@ -1,20 +1,19 @@
-//! Places where a process may die, by name, so that a test can let it die there. Only debug builds
-//! have them.
+//! Named crash points, at which a test can abort the process. Only debug builds have them.
 
-/// A moment between two things that must not come apart.
+/// A point between two actions that must stay consistent across a crash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CrashPoint {
-    /// A task was claimed, nothing was read of it yet.
+    /// A task was claimed, nothing of it was read yet.
     AfterClaim,
-    /// Events are noted and not on disk.
+    /// Events are collected and not on disk.
     BeforeFlush,
-    /// Events are on disk, nothing that follows from them was done.
+    /// Events are on disk, their effects were not started.
     AfterFlush,
     /// The intent of a call is on disk, the call was not made.
     AfterIntentBeforeEffect,
     /// The call was made, its receipt is not on disk.
     AfterEffectBeforeReceipt,
-    /// The receipt is on disk, the event that it makes is not.
+    /// The receipt is on disk, its event is not.
     AfterReceiptBeforeEvent,
     /// The last event happened, the end is not on disk.
     BeforeEnd,
@@ -25,11 +24,11 @@ pub enum CrashPoint {
 }
 
 impl CrashPoint {
-    /// Those that a question passes.
+    /// The crash points of a question.
     pub const OF_QUESTIONS: [Self; 4] =
         [Self::BeforeFlush, Self::AfterFlush, Self::BeforeEnd, Self::AfterAnswerBeforeEnd];
 
-    /// Those that a chat turn passes that changes something.
+    /// The crash points of a chat turn with side effects.
     pub const OF_TURNS: [Self; 7] = [
         Self::BeforeFlush,
         Self::AfterFlush,
@@ -40,7 +39,7 @@ impl CrashPoint {
         Self::AfterAnswerBeforeEnd,
     ];
 
-    /// Those that a run of a workflow with maps, timers, sub-workflows and signals passes.
+    /// The crash points of a workflow with maps, timers, sub-workflows and signals.
     pub const OF_WORKFLOWS: [Self; 8] = [
         Self::AfterClaim,
         Self::BeforeFlush,
@@ -52,7 +51,7 @@ impl CrashPoint {
         Self::BeforeEnd,
     ];
 
-    /// Those that a run passes.
+    /// The crash points of a run.
     pub const ALL: [Self; 7] = [
         Self::AfterClaim,
         Self::BeforeFlush,
@@ -63,14 +62,14 @@ impl CrashPoint {
         Self::BeforeEnd,
     ];
 
-    /// Its name, as `STEWARD_CRASH_AT` has it.
+    /// The name in `STEWARD_CRASH_AT`.
     #[must_use]
     pub fn name(self) -> String {
         format!("{self:?}")
     }
 }
 
-/// Dies here if `STEWARD_CRASH_AT=NAME:N` says so and this is the N-th time.
+/// Aborts the process if `STEWARD_CRASH_AT=NAME:N` names this point and this is the N-th time.
 #[cfg(debug_assertions)]
 pub(crate) fn here(point: CrashPoint) {
     use std::sync::OnceLock;
@@ -90,6 +89,6 @@ pub(crate) fn here(point: CrashPoint) {
     }
 }
 
-/// Nothing, in a build that people use.
+/// Does nothing in release builds.
 #[cfg(not(debug_assertions))]
 pub(crate) fn here(_: CrashPoint) {}

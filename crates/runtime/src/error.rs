@@ -1,12 +1,12 @@
-//! What can go wrong between a question and its answer.
+//! The errors of this crate.
 
 use steward_domain::{Coded, ErrorClass, Invalid, Problem};
 
 /// The result of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// A failure of a question that could not even be taken, or whose answer could not be kept. What
-/// fails on the way is an answer with the status `failed`.
+/// A question could not be accepted, or its answer could not be stored. Failures during execution
+/// give an answer with the status `failed`.
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "the message of each variant says what its fields are")]
 pub enum Error {

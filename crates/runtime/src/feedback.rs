@@ -1,8 +1,8 @@
-//! What people say of answers: a thumb, a comment, the SQL that would have been right. Each is a
-//! candidate for a verified answer.
+//! Feedback on answers: a rating, a comment, the corrected SQL. Each is a candidate for a verified
+//! answer.
 //!
-//! Invariant: a person has one opinion of an answer. Saying it again replaces it, and both are
-//! entries of the journal.
+//! Invariant: a user has one feedback for an answer. New feedback replaces it, and both are entries
+//! of the journal.
 
 use crate::ask::{AppContext, Ask, earlier_answer};
 use crate::error::Result;
@@ -13,21 +13,21 @@ use steward_domain::{
 };
 use steward_store::{Page, Scope};
 
-/// What somebody thinks of an answer.
+/// A user's feedback on an answer.
 #[derive(Debug, Clone)]
 pub struct Opinion {
     /// The task of the answer.
     pub task: TaskId,
     /// Good or bad.
     pub rating: Rating,
-    /// In their words.
+    /// The comment.
     pub comment: String,
-    /// The SQL that would have been right.
+    /// The corrected SQL.
     pub corrected_sql: Option<String>,
 }
 
 impl AppContext {
-    /// Keeps what a person thinks of one of their answers.
+    /// Stores a user's feedback on one of their answers.
     pub async fn rate(&self, user: &UserId, opinion: Opinion, surface: &str) -> Result<Feedback> {
         let scope = Scope::User(user.clone());
         let answered = earlier_answer(&*self.store, &scope, opinion.task).await?;
@@ -60,7 +60,7 @@ impl AppContext {
         Ok(feedback)
     }
 
-    /// Puts feedback aside.
+    /// Dismisses feedback.
     pub async fn dismiss_feedback(&self, scope: &Scope, id: FeedbackId, surface: &str) -> Result<()> {
         let mut feedback: Feedback = find_saved(&*self.store, scope, id.0).await?;
         let seen = feedback.updated_at;
@@ -70,9 +70,8 @@ impl AppContext {
         write_saved(&*self.store, &owner, id.0, EventType::FeedbackGiven, surface, data, changes).await
     }
 
-    /// Vouches for what a task was answered with, or for the SQL that it should have been answered
-    /// with. `ask` says what may be read; its question and data are the task's, unless it names
-    /// data itself.
+    /// Verifies the answer of a task, or corrected SQL for it. `ask` holds the access rights; its
+    /// question and data are the task's, unless it names data itself.
     pub async fn verify_earlier(
         &self,
         ask: Ask,

@@ -1,7 +1,7 @@
-//! Questions that were not answered, or badly: grouped by meaning, with what would help.
+//! Unanswered or badly answered questions, grouped by meaning, with proposed fixes.
 //!
 //! Invariant: a proposal changes nothing by itself. It is accepted by the command that verifies,
-//! adds a paraphrase or edits a definition, with the rights that this takes.
+//! adds a paraphrase or edits a definition, with the rights of that command.
 
 use crate::ask::AppContext;
 use crate::error::{Error, Result};
@@ -14,13 +14,13 @@ use steward_domain::{
 };
 use steward_store::{Page, Scope, TaskFilter};
 
-/// Failed tasks that are looked at, newest first.
+/// The maximum number of failed tasks that are read, newest first.
 const RECENT: u32 = 300;
-/// From here on two questions belong together.
+/// The similarity from which two questions are grouped.
 const ALIKE: f32 = 0.6;
-/// From here on a question may be another one in other words.
+/// The similarity from which a question may be a paraphrase of another.
 const NEAR: f32 = 0.8;
-/// From here on a question may mean a metric that it does not name.
+/// The similarity from which a question may mean a metric that it does not name.
 const MEANT: f32 = 0.5;
 
 /// Why a question is listed.
@@ -29,12 +29,12 @@ const MEANT: f32 = 0.5;
 pub enum GapReason {
     /// It was not answered.
     Unanswered {
-        /// What was said instead.
+        /// The reply.
         said: String,
     },
-    /// A person called the answer wrong.
+    /// A user rated the answer as wrong.
     RatedWrong {
-        /// In their words.
+        /// The user's comment.
         comment: String,
     },
 }
@@ -46,9 +46,9 @@ pub struct Gap {
     pub question: String,
     /// Its task.
     pub task_id: TaskId,
-    /// Who asked.
+    /// The user.
     pub user_id: UserId,
-    /// When.
+    /// The time.
     pub at: Timestamp,
     /// Why it is listed.
     #[serde(flatten)]
@@ -57,11 +57,11 @@ pub struct Gap {
     corrected_sql: Option<String>,
 }
 
-/// What would help.
+/// A proposed fix.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "fix", rename_all = "snake_case")]
 pub enum ProposedFix {
-    /// Verify the SQL that a person gave.
+    /// Verify the SQL that a user gave.
     Verify {
         /// The task of the answer.
         task_id: TaskId,
@@ -72,7 +72,7 @@ pub enum ProposedFix {
     Paraphrase {
         /// The verified answer.
         verified_id: VerifiedId,
-        /// Its question.
+        /// The verified question.
         question: String,
     },
     /// Make words of the question a synonym of a metric.
@@ -84,19 +84,19 @@ pub enum ProposedFix {
     Answer,
 }
 
-/// Questions that mean about the same.
+/// Questions with a similar meaning.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct GapGroup {
     /// The questions, newest first.
     pub questions: Vec<Gap>,
-    /// What would help.
+    /// The proposed fix.
     #[serde(flatten)]
     pub fix: ProposedFix,
 }
 
 impl AppContext {
-    /// The questions of a scope that were not answered, or whose answer was called wrong and that
-    /// nobody has looked at: grouped, the largest group first.
+    /// The unanswered questions of a scope, and those with open negative feedback, in groups. The
+    /// largest group is first.
     pub async fn gaps(&self, scope: &Scope) -> Result<Vec<GapGroup>> {
         let failed = TaskFilter { status: Some(TaskStatus::Failed) };
         let tasks = self.store.tasks(scope, failed, Page::first(RECENT)).await?;
@@ -168,7 +168,7 @@ impl AppContext {
         }
     }
 
-    /// Adds other words to a verified answer of one's own.
+    /// Adds a paraphrase to a verified answer of the user.
     pub async fn add_paraphrase(
         &self,
         user: &UserId,

@@ -1,15 +1,15 @@
-//! The one writer of the journal: what a task and its calls write, gathered until it must be on
-//! disk.
+//! The only writer of the journal. It collects the entries of a task and its calls until they must
+//! be on disk.
 //!
 //! Invariants
 //! - Nothing else in this crate commits to the store. [tidy: `one_journal_writer`]
-//! - Entries reach the journal in the order in which they were noted, in one transaction with what
-//!   they change.
-//! - Nothing that changes something leaves the process before everything that was noted is on disk:
-//!   the sender flushes first. A read goes out at once, and its answer waits for a flush. Steps
-//!   that cannot be seen from outside share one sync.
-//! - A writer that failed once writes nothing any more: what it held is not half written, and the
-//!   run is taken up again from what is on disk.
+//! - Entries reach the journal in the order in which they were added, in one transaction with their
+//!   changes.
+//! - Before a call with side effects is sent, everything added so far is on disk: the sender
+//!   flushes first. A read is sent at once, and its result waits for a flush. Steps that are not
+//!   visible from outside share one sync.
+//! - A writer that failed once writes nothing more: its entries are not written in part, and the
+//!   run is resumed from what is on disk.
 
 use crate::crash::{self, CrashPoint};
 use serde_json::{Map, Value as Json};
@@ -19,7 +19,7 @@ use steward_domain::{ChainId, Coded as _, ErrorClass, EventType, Label, TaskId, 
 use steward_journal::Draft;
 use steward_store::{Change, Commit, Committed, Durability, Error, Lease, Result, Scope, Store};
 
-/// So many entries are gathered at most: what a crash may take along stays small.
+/// The maximum number of collected entries, which limits what a crash can lose.
 const GATHERED: usize = 256;
 
 /// Writes one chain.
@@ -28,11 +28,11 @@ pub(crate) struct JournalWriter {
     user: UserId,
     chain: ChainId,
     waiting: Mutex<Noted>,
-    /// Who flushes. It also keeps what the flushes found: the lease, or that one failed.
+    /// The lock of a flush. It also holds the lease, or the failure of an earlier flush.
     turn: tokio::sync::Mutex<Held>,
 }
 
-/// What is not on disk yet.
+/// Entries and changes that are not on disk yet.
 #[derive(Default)]
 struct Noted {
     entries: Vec<Draft>,
@@ -42,17 +42,17 @@ struct Noted {
 struct Held {
     lease: Option<Lease>,
     broken: Option<Broken>,
-    /// Whether everything that was handed over is on disk, not only written.
+    /// Whether everything that was passed to the store is synced, not only written.
     is_on_disk: bool,
 }
 
-/// Why nothing is written any more.
+/// Why the writer writes nothing more.
 enum Broken {
     /// Another holder has the task.
     Lost,
-    /// The store could not take it now.
+    /// The store failed temporarily.
     Passing(String),
-    /// The store will not take it.
+    /// The store rejected the write.
     Lasting(String),
 }
 
@@ -65,7 +65,7 @@ impl Broken {
         }
     }
 
-    /// The same failure for the next write.
+    /// The error of the next write.
     fn error(&self) -> Error {
         let earlier = |why: &String| format!("an earlier write of this task failed: {why}");
         match self {
@@ -77,14 +77,13 @@ impl Broken {
 }
 
 impl JournalWriter {
-    /// A writer for this chain. With a lease, every write is refused once another holder has the
-    /// task.
+    /// A writer for this chain. With a lease, writes fail once another holder has the task.
     pub(crate) fn new(store: Arc<dyn Store>, user: UserId, chain: ChainId, lease: Option<Lease>) -> Self {
         let turn = tokio::sync::Mutex::new(Held { lease, broken: None, is_on_disk: true });
         Self { store, user, chain, waiting: Mutex::default(), turn }
     }
 
-    /// Takes entries and changes; they wait for the next flush.
+    /// Adds entries and changes to the next flush.
     pub(crate) fn note(
         &self,
         entries: impl IntoIterator<Item = Draft>,
@@ -95,12 +94,12 @@ impl JournalWriter {
         waiting.changes.extend(changes);
     }
 
-    /// Whether so much waits that it is time to write it.
+    /// Whether enough entries are collected to write them.
     pub(crate) fn is_full(&self) -> bool {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner).entries.len() >= GATHERED
     }
 
-    /// Notes one entry, with particulars that enter by salted hash and can be erased.
+    /// Adds one entry, with personal data that is stored by salted hash and can be erased.
     pub(crate) fn entry(
         &self,
         event: EventType,
@@ -117,18 +116,18 @@ impl JournalWriter {
         Ok(())
     }
 
-    /// Writes one commit by itself: for what belongs to no task that is being carried out here.
+    /// Writes one commit directly, for entries that belong to no task running here.
     pub(crate) async fn write_once(store: &dyn Store, scope: &Scope, commit: Commit) -> Result<Committed> {
         store.commit(scope, commit).await
     }
 
-    /// Returns when everything noted is on disk.
+    /// Writes and syncs everything that was added.
     pub(crate) async fn flush(&self) -> Result<()> {
         self.hand_over(Durability::Synced).await
     }
 
-    /// Returns when everything noted is written: it outlives this process, and the next flush takes
-    /// it to the disk. Enough before a read, whose answer waits for a flush.
+    /// Writes everything that was added. It survives this process; the next flush syncs it. That is
+    /// enough before a read, whose result waits for a flush.
     pub(crate) async fn write(&self) -> Result<()> {
         self.hand_over(Durability::WithNext).await
     }
@@ -140,7 +139,7 @@ impl JournalWriter {
         }
         let Noted { entries, changes } =
             std::mem::take(&mut *self.waiting.lock().unwrap_or_else(PoisonError::into_inner));
-        // With nothing new a flush still has to see to what was only written.
+        // Without new entries a flush still has to sync what was only written.
         if entries.is_empty() && changes.is_empty() && (held.is_on_disk || durability == Durability::WithNext)
         {
             return Ok(());
@@ -154,8 +153,8 @@ impl JournalWriter {
         }
     }
 
-    /// Writes this apart from what was noted, which goes first. A decision that was made already
-    /// refuses it, and leaves the writer as it is: the call that it would have released is not
+    /// Flushes, then writes these entries in a separate commit. If a decision exists already, the
+    /// commit is refused, the writer stays usable, and the call that it would have released is not
     /// made.
     pub(crate) async fn write_apart(
         &self,
@@ -190,7 +189,7 @@ impl JournalWriter {
         Ok(())
     }
 
-    /// Keeps the lease for longer. One that is lost ends the writer.
+    /// Renews the lease. A lost lease ends the writer.
     pub(crate) async fn renew(&self, until: Timestamp) -> Result<()> {
         let mut held = self.turn.lock().await;
         let Some(lease) = &held.lease else { return Ok(()) };
@@ -208,15 +207,14 @@ impl JournalWriter {
     }
 }
 
-/// The writers that are in use, by chain: a call that belongs to a task is written with the task's
-/// writer.
+/// The active writers by chain: a call that belongs to a task is written with the task's writer.
 #[derive(Clone, Default)]
 pub(crate) struct JournalWriters(Arc<Mutex<HashMap<ChainId, Weak<JournalWriter>>>>);
 
 impl JournalWriters {
     pub(crate) fn put(&self, journal_writer: &Arc<JournalWriter>) {
         let mut journal_writers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        // Chains without a writer are dropped when as many again have come.
+        // Chains without a writer are removed each time the map has doubled.
         if journal_writers.len() >= 64 && journal_writers.len().is_power_of_two() {
             journal_writers.retain(|_, journal_writer| journal_writer.strong_count() > 0);
         }
@@ -228,8 +226,8 @@ impl JournalWriters {
     }
 }
 
-/// The machine and its boot. Two machines may have the same name, and two containers on one machine
-/// count their processes apart, but have names of their own.
+/// The machine and its boot. Two machines may have the same name; containers on one machine have
+/// separate process ids, but different names.
 fn machine() -> String {
     let read = |file: &str| std::fs::read_to_string(file).unwrap_or_default();
     let name = read("/proc/sys/kernel/hostname").trim().replace('/', "-");
@@ -237,29 +235,29 @@ fn machine() -> String {
     format!("{name}-{boot}")
 }
 
-/// What is done about another holder of the task.
+/// How to handle another holder of the task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LeaseConflict {
-    /// It stays theirs.
+    /// The holder keeps it.
     Free,
-    /// It is taken from them.
+    /// It is taken from the holder.
     Anyhow,
 }
 
-/// Who carries out tasks, and for how long a task is theirs without a sign of life.
+/// A holder of tasks, and the lease duration without a renewal.
 #[derive(Debug, Clone)]
 pub struct LeaseHolder {
-    /// The worker's name. Two processes at once must not have the same.
+    /// The worker's name. It must be unique among running processes.
     pub name: Label,
-    /// The lease.
+    /// The duration of a lease.
     pub lease: std::time::Duration,
 }
 
-/// A lease without a sign of life.
+/// The default duration of a lease.
 pub(crate) const LEASE: std::time::Duration = std::time::Duration::from_secs(30);
 
 impl LeaseHolder {
-    /// The holder of the questions and turns that this process answers: one name for all of them.
+    /// The holder of the questions and turns of this process: one name for all of them.
     pub(crate) fn this_process(context: &crate::ask::AppContext) -> crate::Result<&'static Self> {
         static HOLDER: OnceLock<LeaseHolder> = OnceLock::new();
         if let Some(holder) = HOLDER.get() {
@@ -270,15 +268,15 @@ impl LeaseHolder {
         Ok(HOLDER.get_or_init(|| holder))
     }
 
-    /// A name that no other process has: the machine, the process, and something by chance.
+    /// A unique name for this process: the machine, the process id, and a random part.
     pub(crate) fn of_this_process(chance: &str, lease: std::time::Duration) -> crate::Result<Self> {
         let short: String = chance.chars().rev().take(8).collect();
         let name = format!("{}/{}/{short}", machine(), std::process::id());
         Ok(Self { name: Label::new(name)?, lease })
     }
 
-    /// Whether a holder of such a name is a process of this machine that has ended: its lease need
-    /// not run out.
+    /// Whether the holder of this name is an ended process of this machine: then its lease need not
+    /// expire.
     pub(crate) fn is_gone(name: &Label) -> bool {
         let mut parts = name.as_str().split('/');
         let (here, process) = (parts.next() == Some(machine().as_str()), parts.next());
@@ -286,14 +284,14 @@ impl LeaseHolder {
         process.is_some_and(|id| here && !std::path::Path::new(&format!("/proc/{id}")).exists())
     }
 
-    /// The end of a lease that begins now.
+    /// The end of a lease that starts now.
     #[must_use]
     pub fn until(&self, now: Timestamp) -> Timestamp {
         let micros = i64::try_from(self.lease.as_micros()).unwrap_or(i64::MAX);
         Timestamp::from_micros(now.micros().saturating_add(micros))
     }
 
-    /// Takes the task for this holder: unless another has it, or in any case.
+    /// Takes the lease of a task: unless another holder has it, or in any case.
     pub(crate) fn hold(&self, task: TaskId, now: Timestamp, taking: LeaseConflict) -> Change {
         let unless_held = (taking == LeaseConflict::Free).then_some(now);
         Change::Hold { task, worker: self.name.clone(), until: self.until(now), unless_held }

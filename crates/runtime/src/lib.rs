@@ -1,10 +1,10 @@
-//! Doing it: carries out what was planned, within limits, and journals every step.
+//! The runtime: executes plans within limits, and journals every step.
 //!
 //! Invariants
-//! - Intent before effect, receipt after: a call that changes something is in the journal before it
-//!   is made.
-//! - A refused request runs nothing.
-//! - Whatever fails, the task ends in the journal with its reason.
+//! - Intent before effect, receipt after: a call with side effects is in the journal before it is
+//!   made.
+//! - A denied request runs nothing.
+//! - On any failure the task ends in the journal with the reason.
 
 pub mod ask;
 pub mod board;

@@ -1,10 +1,10 @@
-//! What models used, and whether there is something left of what they may use.
+//! Model usage, and checks against its limits.
 //!
 //! Invariants
-//! - What an answer used is added in the store, in a commit of the task that it was for.
-//! - Before each question the limits of the day are looked at. Answers that are under way when a
-//!   limit is reached are finished, so a day may end a little above its limit.
-//! - Other processes on the same store are seen with a delay of [`FRESH`].
+//! - The usage of a model reply is added in the store, in a commit of its task.
+//! - Before each model call the daily limits are checked. Running calls are finished when a limit
+//!   is reached, so a day may end slightly above its limit.
+//! - The usage of other processes on the same store is seen with a delay of [`FRESH`].
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -14,10 +14,10 @@ use steward_journal::clock::Clock;
 use steward_models::{ModelBudget, ModelError, Usage};
 use steward_store::{Scope, Store};
 
-/// How long sums that were read count.
+/// How long sums from the store are cached.
 const FRESH: Duration = Duration::from_secs(20);
 
-/// The budget, and what is known of today.
+/// The budget, and the known usage of today.
 #[derive(Debug, Default)]
 pub struct ModelLedger {
     budget: ModelBudget,
@@ -28,12 +28,12 @@ pub struct ModelLedger {
 struct Today {
     day: String,
     read_at: Option<Duration>,
-    /// Tokens and millionths by person.
+    /// Tokens and cost in millionths, by user.
     users: BTreeMap<UserId, (u64, u64)>,
 }
 
 impl ModelLedger {
-    /// With this budget.
+    /// A ledger with this budget.
     #[must_use]
     pub fn new(budget: ModelBudget) -> Self {
         Self { budget, today: Mutex::default() }
@@ -45,7 +45,7 @@ impl ModelLedger {
         &self.budget
     }
 
-    /// Whether a person may ask a model now.
+    /// Checks whether a user may call a model now.
     pub async fn check(&self, store: &dyn Store, clock: &dyn Clock, user: &UserId) -> Result<(), ModelError> {
         if !self.budget.is_daily() {
             return Ok(());
@@ -57,7 +57,7 @@ impl ModelLedger {
         };
         if !fresh {
             let rows = store.model_usage(&Scope::System, &day, &day).await;
-            // Without the sums nobody knows what is left.
+            // Without the sums the rest of the budget is unknown, so the call is denied.
             let rows = rows.map_err(|error| over("of the day", error.to_string()))?;
             let mut users: BTreeMap<UserId, (u64, u64)> = BTreeMap::new();
             for row in &rows {
@@ -82,7 +82,7 @@ impl ModelLedger {
         }
     }
 
-    /// Notes an answer, and gives back what is to be committed for it.
+    /// Adds the usage of a reply, and returns the change to commit.
     pub fn add(
         &self,
         user: &UserId,

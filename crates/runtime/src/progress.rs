@@ -1,72 +1,71 @@
-//! What happens while a task is carried out: one type of event from the engine to the page.
+//! Progress of a running task: one event type from the engine to the page.
 //!
-//! A question, a chat turn, a workflow and an agent all report by it. [`ProgressEvent::Doing`] and
-//! [`ProgressEvent::Happened`] are what the engine asked for and took; the others say in words
-//! where the task is.
+//! Questions, chat turns, workflows and agents all report with it. [`ProgressEvent::Doing`] and
+//! [`ProgressEvent::Happened`] are effects and events of the engine; the others describe the
+//! progress as text.
 
 use std::time::Duration;
 use steward_domain::TaskId;
 use steward_engine::{Effect, EffectId, Event};
 
-/// Something that happened to a task that is being carried out.
+/// A progress event of a running task.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ProgressEvent {
-    /// The task exists.
+    /// The task was created.
     Started(TaskId),
     /// Servers are still being started; the answer waits for them.
     Waiting {
         /// Their names.
         servers: Vec<String>,
     },
-    /// Work that is no step of a plan.
+    /// Work outside of a plan.
     Working {
-        /// In a few words: "Reading the data".
+        /// A short description: "Reading the data".
         what: String,
     },
-    /// The message was understood to be these steps.
+    /// The message was interpreted as these steps.
     Understood {
-        /// Each in a few words.
+        /// A short description of each step.
         steps: Vec<String>,
     },
-    /// A step of a plan began.
+    /// A step of a plan started.
     Began {
         /// Its index, from 0.
         step: usize,
-        /// In a few words.
+        /// A short description.
         what: String,
     },
     /// A step of a plan ended.
     Ended {
         /// Its index, from 0.
         step: usize,
-        /// Whether it gave what it should.
+        /// Whether it succeeded.
         well: bool,
-        /// How long it took.
+        /// The duration.
         took: Duration,
     },
-    /// A model wrote more words in a run. They are not checked yet, and a later round may replace
-    /// them.
+    /// A model wrote more text in a run. It is not checked yet, and a later round may replace it.
     Token {
-        /// The question to the model that they answer.
+        /// The model call of the text.
         effect: EffectId,
-        /// The words.
+        /// The text.
         delta: String,
     },
-    /// A model wrote more words of a reply. They are not checked yet: the reply replaces them.
+    /// A model wrote more text of a reply. It is not checked yet: the final reply replaces it.
     Text {
-        /// The words.
+        /// The text.
         delta: String,
     },
-    /// What was written so far is no answer: the model goes on with something else.
+    /// The text so far is not the answer: the model continues with something else.
     TextReset,
-    /// The engine asked for an effect.
+    /// The engine requested an effect.
     Doing(Effect),
-    /// The engine took an event.
+    /// The engine accepted an event.
     Happened(Event),
 }
 
 impl ProgressEvent {
-    /// Whether it is in words, and not an effect or an event of the engine.
+    /// Whether it is a text for people, not an effect or an event of the engine.
     #[must_use]
     pub fn is_in_words(&self) -> bool {
         !matches!(self, Self::Started(_) | Self::Doing(_) | Self::Happened(_) | Self::Token { .. })

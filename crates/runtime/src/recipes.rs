@@ -1,7 +1,6 @@
-//! Recipes that a person manages: plans that worked before and are used again.
+//! Management of recipes: plans that worked before and are reused.
 //!
-//! Invariant: a recipe that is deleted leaves an entry in the journal, in the transaction that
-//! deletes it.
+//! Invariant: the deletion of a recipe is journalled, in the transaction that deletes it.
 
 use crate::error::Result;
 use crate::journal_writer::JournalWriter;
@@ -10,8 +9,7 @@ use steward_domain::{ChainId, EventType, Label, RecipeId};
 use steward_journal::Draft;
 use steward_store::{Change, Commit, Error, Scope, Store};
 
-/// Deletes a recipe that `scope` sees. `surface` names where the request came from, for the
-/// journal.
+/// Deletes a recipe in `scope`. `surface` names the origin of the request, for the journal.
 pub async fn delete_recipe(store: &dyn Store, scope: &Scope, id: RecipeId, surface: &str) -> Result<()> {
     let missing = || Error::NotFound { what: "recipe", id: id.to_string() };
     let found = store.recipe(scope, id).await?.ok_or_else(missing)?;

@@ -1,14 +1,14 @@
-//! A look around before words are taken at their word: what there is, by the tools that show it.
+//! Prefetch of records: lists existing records by tool calls before a message is interpreted.
 //!
-//! Who says "Bella has just come in" names something that only the application knows. So where
-//! something may be named, the tools of the domain that list what there is are called, at the same
-//! time and for a short while, and the words are read again with what they gave.
+//! A message such as "Bella has just come in" names something that only the application knows. So
+//! when a message may name a record, the list tools of its domain are called, in parallel and with
+//! a short timeout, and the message is read again with their results.
 //!
 //! Invariants
-//! - Only tools that change nothing are called, through the gateway like every call: with the
-//!   caller's grants, limits and journal.
-//! - What they give is data. It says which words are names; it never becomes a wish.
-//! - It is read anew for each message. What does not come in time is done without.
+//! - Only read-only tools are called, through the gateway like every call: with the caller's
+//!   grants, limits and journal.
+//! - Their results are data. They say which words are names; they never become a request.
+//! - They are read again for each message. Results after the timeout are ignored.
 
 use super::call::{Call, value_of};
 use super::{ChatService, Opened};
@@ -21,15 +21,15 @@ use steward_language::understand::{
 use steward_tools::Context;
 use steward_tools::call::Request;
 
-/// How long a look may take, and how many tools are called for it.
+/// The timeout of a prefetch, and the maximum number of tools that it calls.
 const LONGEST: Duration = Duration::from_millis(1500);
 const MOST: usize = 24;
-/// The domains that are looked at when it is not clear which is meant.
+/// The maximum number of domains when the domain is not clear.
 const DOMAINS: usize = 3;
-/// How likely a domain must be.
+/// The minimum probability of a domain.
 const LIKELY: f64 = 0.15;
 
-/// Whether something may be named that only an application knows.
+/// Whether a message may name a record that only an application knows.
 pub(super) fn worth(opened: &Opened, understood: &Understood) -> bool {
     let said = opened.turn.said.as_str();
     let long = said.split_whitespace().count() > 2;
@@ -39,8 +39,8 @@ pub(super) fn worth(opened: &Opened, understood: &Understood) -> bool {
     match understood.kind {
         _ if matches!(understood.answered, Answered::Completed | Answered::Declined) => false,
         Kind::Help => false,
-        // A statement in which nothing was recognised may still be about something that is there:
-        // "Bella is here".
+        // A statement without a recognised request may still name an existing record: "Bella is
+        // here".
         Kind::Chat | Kind::OutOfScope => long && understood.found_nothing(),
         Kind::Act if understood.question.as_ref().is_some_and(asks) => true,
         Kind::Act => understood.steps.iter().any(|step| {
@@ -50,15 +50,14 @@ pub(super) fn worth(opened: &Opened, understood: &Understood) -> bool {
     }
 }
 
-/// Whether a word behind the first is written as a name or a number, or something is quoted.
+/// Whether a word after the first looks like a name or a number, or something is quoted.
 fn names(said: &str) -> bool {
     let name =
         |word: &str| word.starts_with(char::is_uppercase) || word.contains(|c: char| c.is_ascii_digit());
     said.contains(['"', '“', '‘', '«']) || said.split_whitespace().skip(1).any(name)
 }
 
-/// Whether something is named that was not seen: before it is said not to be there, it is looked
-/// for everywhere.
+/// Whether a named record was not found: then all other domains are searched, too.
 pub(super) fn unseen(opened: &Opened, understood: &Understood) -> bool {
     let named = |step: &Step| matches!(step.target, Some(Target::Named { .. }));
     match understood.kind {
@@ -68,8 +67,8 @@ pub(super) fn unseen(opened: &Opened, understood: &Understood) -> bool {
     }
 }
 
-/// Whether something that is named is to be changed. Another application may hold a record of the
-/// same name.
+/// Whether a record identified by name is to be changed. Another application may have a record of
+/// the same name.
 pub(super) fn changes_by_name(understood: &Understood) -> bool {
     let named = |target: &Target| match target {
         Target::Named { .. } => true,
@@ -80,8 +79,8 @@ pub(super) fn changes_by_name(understood: &Understood) -> bool {
 }
 
 impl ChatService {
-    /// Looks around in some domains, and adds what is seen to what was seen before. Says whether
-    /// anything was seen now.
+    /// Lists the records of some domains and adds them to the known ones. Returns whether any were
+    /// found.
     pub(super) async fn look_around(
         &self,
         opened: &mut Opened,
@@ -109,7 +108,7 @@ impl ChatService {
             }
             calls.push(call);
         }
-        // Thousands of things take their time.
+        // Collecting thousands of records takes time, so it runs on a blocking thread.
         let reader = opened.reader.clone();
         let world = tokio::task::spawn_blocking(move || reader.gather(&shown)).await.unwrap_or_default();
         let seen = !world.is_empty();
@@ -139,7 +138,7 @@ pub(super) fn domains(opened: &Opened, understood: &Understood) -> Vec<DomainNam
             found.push(domain.clone());
         }
     }
-    // With one application, there is nothing to choose.
+    // With a single domain there is nothing to choose.
     let mut all = opened.reader.domains();
     if let (Some(only), None, true) = (all.next(), all.next(), found.is_empty()) {
         found.push(only.name.clone());

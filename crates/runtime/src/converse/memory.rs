@@ -1,5 +1,5 @@
-//! What a conversation remembers: the window, the entities that outlive it, the question that
-//! waits, and how the last one was read.
+//! The memory of a conversation: the recent messages, the entities beyond them, the open question,
+//! and the reading of the last question.
 
 use super::call::server_of;
 use super::carry::{Done, Ended, StepOutcome};
@@ -22,45 +22,45 @@ use steward_language::understand::{
 };
 use steward_store::{Change, EntitySearch, Mention, Scope};
 
-/// Messages that are looked at: S0's window.
+/// The number of recent messages that are read.
 const WINDOW: u32 = 10;
-/// Entities that are remembered beyond it.
+/// The maximum number of entities that are remembered.
 const ENTITIES: u32 = 200;
-/// How many things of one answer are remembered: more than may be changed at once, so that "all of
-/// them" over a long list is refused and never cut short.
+/// The number of records of one answer that are remembered. It exceeds the maximum number of calls,
+/// so that "all of them" over a long list is refused and never truncated.
 const MENTIONED: usize = 2 * super::carry::MOST;
-/// Lists that are remembered, so that "the second task" is found behind a list of notes.
+/// The number of lists that are remembered: "the second task" may refer to an older list.
 const LISTS: usize = 4;
 
-/// One conversation, and what of it matters to what is said next.
+/// The parts of one conversation that matter to the next message.
 #[derive(Clone)]
 pub(super) struct Memory {
     pub(super) id: ConversationId,
     pub(super) known: bool,
-    /// The entities, those shown last first, each list in the order in which it was shown.
+    /// The entities, most recently shown first, each list in its shown order.
     pub(super) recent: Vec<Recent>,
-    /// The lists that were shown, the newest first.
+    /// The shown lists, newest first.
     pub(super) lists: Vec<ShownList>,
-    /// When a record was last removed.
+    /// The time of the last removal of a record.
     pub(super) removed: Option<u64>,
-    /// The servers that spoke of a record of this type and id, each with the key under which it is
-    /// remembered.
+    /// The servers that returned a record of this type and id, each with the key of the remembered
+    /// entity.
     servers: BTreeMap<(String, String), BTreeMap<String, String>>,
-    /// The options that were offered last, with the turn that offered them.
+    /// The last offered options, with the turn that offered them.
     offered: Option<(TaskId, Vec<Offered>)>,
-    /// The question that waits for an answer.
+    /// The open question.
     pub(super) pending: Option<Pending>,
-    /// The calls that wait for a yes.
+    /// The calls that wait for confirmation.
     pub(super) confirming: Option<Confirming>,
-    /// The steps of the turn before.
+    /// The steps of the previous turn.
     pub(super) before: Vec<Step>,
-    /// The data that was asked before.
+    /// The data of earlier questions.
     pub(super) data: Vec<String>,
-    /// How analysis read the last question.
+    /// The reading of the last analysis question.
     pub(super) reading: Option<Reading>,
-    /// What tools want to be told again: by tool, the id of the talk that it keeps itself.
+    /// By tool, the id of the conversation that the tool keeps itself.
     pub(super) threads: BTreeMap<String, String>,
-    /// What is known of the model's run of the turn before.
+    /// The state of the model's run in the previous turn.
     pub(super) model: Box<ModelMemory>,
 }
 
@@ -90,7 +90,7 @@ impl Memory {
             return Err(Error::NoConversation(id.to_string()));
         }
         let window = app.store.window(&scope, id, WINDOW).await?;
-        // What tells a decision of somebody else is no answer to what was said.
+        // A message that reports another user's decision is no reply to the user.
         let answers = |message: &&Valid<Message>| {
             message.role == Role::Agent && !message.metadata.contains_key(DECIDED)
         };
@@ -130,7 +130,7 @@ impl Memory {
         Ok(memory)
     }
 
-    /// Leaves out some of what earlier turns left behind.
+    /// Removes some of the context of earlier turns.
     pub(super) fn forget(&mut self, without: &BTreeSet<Carried>) {
         if without.contains(&Carried::Data) {
             self.data.clear();
@@ -140,7 +140,7 @@ impl Memory {
         }
     }
 
-    /// The conversation itself, when it is new: what is written of it needs it to be there.
+    /// Creates the conversation if it is new: other rows refer to it.
     pub(super) fn begin(
         &self,
         app: &AppContext,
@@ -163,7 +163,7 @@ impl Memory {
         Ok(Some(Change::PutConversation(conversation.validate()?)))
     }
 
-    /// A first message that was called off leaves no conversation behind.
+    /// Deletes a new conversation whose first message was cancelled.
     pub(super) async fn leave(&self, app: &AppContext, user: &UserId) -> Result<()> {
         let scope = Scope::User(user.clone());
         if self.known || app.store.conversation(&scope, self.id).await?.is_none() {
@@ -173,7 +173,7 @@ impl Memory {
         super::end(&*app.store, &app.artifacts, &scope, self.id, Ending::Deleted, by).await
     }
 
-    /// Appends what was said and what was answered, with what the next turn needs to know.
+    /// Appends the message and the reply, with the context for the next turn.
     pub(super) async fn close(
         &self,
         app: &AppContext,
@@ -221,14 +221,14 @@ impl Memory {
         record.converse(self.id, entries, changes).await
     }
 
-    /// Whether a server spoke of a record.
+    /// Whether a server returned a record.
     pub(super) fn is_from(&self, server: &str, entity_type: &str, id: &str) -> bool {
         let servers = self.servers.get(&(entity_type.to_owned(), id.to_owned()));
         servers.is_some_and(|servers| servers.contains_key(server))
     }
 
-    /// The option of the open question that was chosen by its place. A question that is no longer
-    /// open is an error.
+    /// The chosen option of the open question, by its index. Choosing from a closed question is an
+    /// error.
     pub(super) fn option(&self, choice: OptionChoice) -> Result<&Offered> {
         let (task, options) = self.offered.as_ref().ok_or(Error::QuestionClosed)?;
         if choice.question.is_some_and(|question| question != *task) {
@@ -237,7 +237,7 @@ impl Memory {
         options.get(choice.option).ok_or(Error::QuestionClosed)
     }
 
-    /// The lists that the next turn counts in: those of this answer, then earlier ones.
+    /// The lists that ordinals in the next turn refer to: those of this answer, then earlier ones.
     fn lists_after(&self, done: &Done, understood: &Understood, now: Timestamp) -> Vec<ShownList> {
         let turn = u64::try_from(now.micros()).unwrap_or(0);
         let mut lists: Vec<ShownList> = Vec::new();
@@ -248,7 +248,7 @@ impl Memory {
                 lists.push(ShownList { turn, rows: rows.iter().map(row).collect() });
             }
         }
-        // What a question offers is a list as well.
+        // The options of a question are a list, too.
         let question = done.question.as_ref().map(|pending| &pending.question);
         let question = question.or(understood.question.as_ref().filter(|_| done.ended.is_empty()));
         let offered: Vec<Option<RecordRef>> = question
@@ -272,13 +272,11 @@ impl Memory {
         if removed(done).is_empty() { self.removed } else { u64::try_from(now.micros()).ok() }
     }
 
-    /// What an application calls its records need not fit our fields; what does not is not
-    /// remembered.
+    /// An entity for a record. A record whose values do not fit the fields is not remembered.
     fn mention(&self, record: &Record, spoken: &Spoken<'_>, at: Timestamp) -> Result<Option<Mention>> {
         let Spoken { noticed, removed, domain, server } = spoken;
         let id = noticed.id_text();
-        // Records of two applications may have the same type and id. Each is remembered under a key
-        // of its own.
+        // Records of two applications may have the same type and id, so each has a key of its own.
         let known = self.servers.get(&(noticed.entity_type.clone(), id.clone()));
         let key = match (known, server) {
             (Some(known), Some(server)) => match known.get(*server) {
@@ -315,7 +313,7 @@ impl Memory {
     }
 }
 
-/// A record that was spoken of in a turn.
+/// A record that was mentioned in a turn.
 struct Spoken<'a> {
     noticed: &'a Noticed,
     removed: bool,
@@ -339,7 +337,7 @@ fn domain_of(understood: &Understood) -> Result<DomainName> {
     }
 }
 
-/// The entities of a conversation, without those that were taken away.
+/// The entities of a conversation, without removed ones.
 fn recall(known: &[Valid<ConversationEntity>], lists: &[ShownList]) -> Vec<Recent> {
     let here = known.iter().filter(|entity| !entity.metadata.contains_key("gone"));
     let remembered = |entity: &Valid<ConversationEntity>| {
@@ -367,7 +365,7 @@ fn recall(known: &[Valid<ConversationEntity>], lists: &[ShownList]) -> Vec<Recen
     recent
 }
 
-/// What a question offers of what was seen before it was asked: "the second one" may choose it.
+/// The prefetched records that a question offers: "the second one" may refer to them.
 fn offered<'a>(understood: &Understood, world: &'a [SeenRecord]) -> Vec<&'a SeenRecord> {
     let Some(question) = understood.question.as_ref().filter(|question| question.why == QuestionKind::Entity)
     else {
@@ -382,7 +380,7 @@ fn offered<'a>(understood: &Understood, world: &'a [SeenRecord]) -> Vec<&'a Seen
     question.options.iter().filter_map(|choice| world.iter().find(|seen| is(seen, choice))).collect()
 }
 
-/// Whether a step removed what it acted on.
+/// Whether a step removed its target.
 fn removes(ended: &Ended) -> bool {
     let well = matches!(ended.came, StepOutcome::Done);
     well && ended.step.intent == Some(IntentKind::Delete) && !ended.step.read_only
@@ -398,7 +396,7 @@ fn removed(done: &Done) -> Vec<RecordRef> {
     steps.flat_map(records).collect()
 }
 
-/// What the steps spoke of.
+/// The records mentioned by the steps.
 fn mentioned(done: &Done) -> Vec<Spoken<'_>> {
     let mut found = Vec::new();
     for ended in &done.ended {

@@ -1,18 +1,14 @@
-//! Conversations: what somebody says is understood, carried out through tools and data, and
-//! answered in one voice.
+//! Conversations: a message is understood, executed with tools and data, and answered in one reply.
 //!
 //! Invariants
-//! - The turns of one conversation are taken one after the other, in the order in which they came.
-//!   None is lost.
-//! - What takes something away, and what the operator wants a person to see first, is asked about
-//!   before it is done. The answer counts for exactly the calls that were shown, and for nothing
-//!   else.
-//! - What a tool gave back is data: it is shown, searched and counted. Only what the person said
-//!   becomes a step.
-//! - When the time is up the answer is given from what arrived, and says what is missing and why.
+//! - The turns of one conversation run one after the other, in the order of arrival. None is lost.
+//! - Destructive calls, and calls that the operator wants confirmed, need a confirmation first. It
+//!   is valid for exactly the calls that were shown.
+//! - A tool result is data: it is shown, searched and counted. Only the user's text becomes a step.
+//! - After the timeout the reply uses the results so far, and says what is missing and why.
 //!
-//! It does not read language itself (`language::understand` does) and does not call tools past the
-//! gateway.
+//! This module does not parse language itself (`language::understand` does) and calls tools only
+//! through the gateway.
 
 mod agents;
 mod call;
@@ -64,12 +60,12 @@ use steward_language::understand::{Answered, Kind, Reader, SeenRecord, TurnConte
 use steward_policy::Caller;
 use tokio_util::sync::CancellationToken;
 
-/// How long things may take.
+/// The timeouts.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// One call.
+    /// The timeout of one call.
     pub call: Duration,
-    /// A whole answer.
+    /// The timeout of a whole answer.
     pub answer: Duration,
 }
 
@@ -79,86 +75,84 @@ impl Default for Limits {
     }
 }
 
-/// Something that was said.
+/// A message of a user.
 #[derive(Debug, Clone)]
 pub struct Turn {
-    /// In the person's words.
+    /// The text.
     pub said: String,
-    /// The conversation; a new one when there is none.
+    /// The conversation; `None` starts a new one.
     pub conversation: Option<ConversationId>,
-    /// Who says it.
+    /// The caller.
     pub caller: Caller,
-    /// Data that was brought along: files, folders, database addresses.
+    /// The user's own data: files, folders, database addresses.
     pub data: Vec<String>,
-    /// The option of the open question that was chosen by its place; what was said is then its own
-    /// words.
+    /// The chosen option of the open question, by index; the text is then that of the option.
     pub choice: Option<OptionChoice>,
 }
 
-/// What a turn may take over from earlier ones.
+/// Context that a turn may reuse from earlier ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Carried {
-    /// The data that was asked before.
+    /// The data of earlier questions.
     Data,
-    /// How the question before was read.
+    /// The reading of the previous question.
     Question,
 }
 
-/// An option that was chosen by its place: a button that was pressed, or a number in a list.
+/// An option chosen by index: a pressed button, or a number in a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OptionChoice {
-    /// The task of the turn that asked. A question that was asked before the last answer is no
-    /// longer open.
+    /// The task of the turn that asked. A question from before the last answer is closed.
     #[serde(rename = "task_id", default, skip_serializing_if = "Option::is_none")]
     pub question: Option<TaskId>,
-    /// Its place among the options, from 0.
+    /// Its index among the options, from 0.
     pub option: usize,
 }
 
-/// Whoever watches a turn.
+/// Receives the progress of a turn.
 pub type Watch<'a> = &'a (dyn Fn(ProgressEvent) + Sync);
 
-/// A message with everything that it is read with.
+/// A message with the context for reading it.
 #[derive(Clone)]
 struct Opened {
     turn: Turn,
     memory: Memory,
-    /// The data that it may be about: what was brought along now, or before.
+    /// The data that it may refer to: its own, or that of earlier turns.
     data: Vec<String>,
     reader: Arc<Reader>,
-    /// What tools have shown to be there, where names were said, and the calls of that.
+    /// Prefetched records, and the calls that returned them.
     world: Arc<Vec<SeenRecord>>,
     looked: Vec<Arc<Call>>,
-    /// Servers that are set up and did not come: what they could answer is not known.
+    /// Configured servers that did not start: their answers are unknown.
     absent: Vec<String>,
-    /// When it came, on the monotonic clock.
+    /// The time of arrival, on the monotonic clock.
     began: Duration,
-    /// What a client of a model protocol asks for beside its words.
+    /// The options of a client of a model protocol.
     client: Option<Arc<ClientTurn>>,
 }
 
-/// Holds conversations. One for each process; its copies are the same one.
+/// The chat service. There is one for each process; clones share its state.
 #[derive(Clone)]
 pub struct ChatService {
     toolbox: Arc<Toolbox>,
     limits: Limits,
     readers: Arc<readers::Readers>,
-    /// The model of conversations, when there is one.
+    /// The model for conversations, if one is configured.
     model: Option<ChatModel>,
-    /// What of earlier turns does not count.
+    /// The context of earlier turns that is ignored.
     without: BTreeSet<Carried>,
-    /// The turn that each conversation is at: whoever holds the lock speaks.
+    /// One lock for each conversation with a running turn: its holder runs the turn.
     turns: Arc<Mutex<HashMap<ConversationId, Arc<tokio::sync::Mutex<()>>>>>,
 }
 
-/// How long servers may take to start before whoever waits is told.
+/// The delay before a client is notified that servers are starting.
 const UNTOLD: Duration = Duration::from_millis(700);
-/// The longest message that is taken, in bytes.
+/// The maximum length of a message, in bytes.
 const LONGEST: usize = 100_000;
 
 impl ChatService {
-    /// Over a toolbox.
+    /// A service over a toolbox.
     #[must_use]
     pub fn new(toolbox: Arc<Toolbox>, limits: Limits) -> Self {
         Self {
@@ -171,20 +165,20 @@ impl ChatService {
         }
     }
 
-    /// With a model for what the reader is not sure of.
+    /// Adds a model for messages that the reader is not sure of.
     #[must_use]
     pub fn with_model(mut self, model: ChatModel) -> Self {
         self.model = Some(model);
         self
     }
 
-    /// The same conversations, read without some of what earlier turns left behind.
+    /// The same service without some context of earlier turns.
     #[must_use]
     pub fn without(&self, without: BTreeSet<Carried>) -> Self {
         Self { without, ..self.clone() }
     }
 
-    /// What it works with.
+    /// The toolbox.
     #[must_use]
     pub fn toolbox(&self) -> &Arc<Toolbox> {
         &self.toolbox
@@ -194,16 +188,15 @@ impl ChatService {
         self.toolbox.app()
     }
 
-    /// What is known about what can be asked, for this caller. Servers that were never looked at
-    /// are looked at now.
+    /// The reader for what this caller may use. New servers are queried for their tools first.
     pub async fn reader(&self, caller: &Caller, data: &[String]) -> Result<Arc<Reader>> {
         let _those_that_are_down_are_told_when_asked = self.toolbox.look_at_new().await;
         self.readers.get(&self.toolbox, caller, data).await
     }
 
-    /// Looks at servers that were never looked at. Where that takes a while, whoever watches is
-    /// told; those that do not come are given back in words: with the reason for whoever may look
-    /// after them. Only those are named that the caller may know of.
+    /// Queries new servers. If that takes long, the watcher is notified. Returns messages about
+    /// servers that did not start, with the reason for administrators. Only servers that the caller
+    /// may know are named.
     async fn wait_for_servers(&self, caller: &Caller, watch: Watch<'_>) -> Vec<String> {
         let named = |servers: Vec<ServerName>| -> Vec<String> {
             let known = servers.iter().filter(|server| self.toolbox.may_know(caller, server));
@@ -234,15 +227,15 @@ impl ChatService {
         .collect()
     }
 
-    /// What a message means, by itself or within its conversation. Nothing is done, and nothing is
-    /// written down.
+    /// The interpretation of a message, alone or within its conversation. Nothing is executed or
+    /// written.
     pub async fn understand(&self, turn: &Turn) -> Result<Understood> {
         let opened = self.open(turn, &|_| {}).await?;
         understand(&opened, self.app()).await
     }
 
-    /// Whether what a message acts on exists: each target is looked up by tools that change
-    /// nothing, and nothing else is called.
+    /// Validates the targets of a message: each is looked up by read-only tools. Nothing else is
+    /// called.
     pub async fn validate(&self, turn: &Turn) -> Result<serde_json::Value> {
         let mut opened = self.open(turn, &|_| {}).await?;
         let mut understood = understand(&opened, self.app()).await?;
@@ -270,13 +263,13 @@ impl ChatService {
         Ok(json!({ "valid": valid, "question": understood.question, "checks": checks }))
     }
 
-    /// Answers what was said. What goes wrong on the way is part of the reply; an error means that
-    /// the message could not be taken.
+    /// Answers a message. Failures on the way are part of the reply; an error means that the
+    /// message could not be accepted.
     pub async fn say(&self, turn: &Turn, watch: Watch<'_>) -> Result<Reply> {
         self.say_until(turn, watch, &CancellationToken::new()).await
     }
 
-    /// The same, unless it is called off on the way: what was begun then ends with that reason.
+    /// The same, with cancellation: started work then ends with that reason.
     pub async fn say_until(&self, turn: &Turn, watch: Watch<'_>, stop: &CancellationToken) -> Result<Reply> {
         self.say_for(turn, None, watch, stop).await
     }
@@ -302,7 +295,7 @@ impl ChatService {
         Ok(Reply { decisions, ..reply? })
     }
 
-    /// Everything that a message is read with.
+    /// Loads the context for reading a message.
     async fn open(&self, turn: &Turn, watch: Watch<'_>) -> Result<Opened> {
         let began = self.app().clock.monotonic();
         let mut turn = turn.clone();
@@ -328,7 +321,7 @@ impl ChatService {
         })
     }
 
-    /// Opens the task of a message. Its calls write with the same writer.
+    /// Opens the task of a message. Its calls use the same journal writer.
     async fn open_record(&self, opened: &Opened, agent: &str, subject: serde_json::Value) -> Result<Record> {
         let opening = Opening {
             user: opened.turn.caller.user.clone(),
@@ -371,7 +364,7 @@ impl ChatService {
                 return Err(Error::CalledOff);
             }
             Err(error) => {
-                // Whatever fails, the task ends with its reason.
+                // On any failure the task ends with the reason.
                 record.end(Err(error.to_string())).await?;
                 return Err(error);
             }
@@ -380,15 +373,15 @@ impl ChatService {
             Outcome::Failed => Err(reply.response.answer.clone()),
             _ => Ok(reply.response.answer.clone()),
         };
-        // First the answer, then the end of the task: a process that dies between the two leaves a
-        // turn that was answered, and the next process ends its task.
+        // The answer is stored before the task ends. If the process dies in between, the process
+        // that recovers the task ends it.
         opened.memory.close(app, &opened, &understood, &done, &reply, &record).await?;
         crash::here(CrashPoint::AfterAnswerBeforeEnd);
         record.end(outcome).await?;
         Ok(reply)
     }
 
-    /// What a message means, with what there is where something is named.
+    /// The interpretation of a message, with prefetched records where it names something.
     async fn read(
         &self,
         opened: &mut Opened,
@@ -399,7 +392,7 @@ impl ChatService {
         let looks = look::worth(opened, &first);
         let mut seen = false;
         if looks {
-            // Nothing leaves this process before what led to it is on disk.
+            // The journal is on disk before anything leaves this process.
             note(record, &opened.turn, &first)?;
             record.flush().await?;
             let near = look::domains(opened, &first);
@@ -441,7 +434,7 @@ impl ChatService {
         if let Some(new) = memory.begin(app, turn, &understood)? {
             record.change(new);
         }
-        // Nothing leaves this process before what led to it is on disk.
+        // The journal is on disk before anything leaves this process.
         record.flush().await?;
         let without_model = match Box::pin(self.model_turn(opened, &understood, record, watch, stop)).await? {
             model_turn::ModelTurn::Answered(told) => {
@@ -484,19 +477,19 @@ impl ChatService {
         self.turns.lock().unwrap_or_else(PoisonError::into_inner).entry(id).or_default().clone()
     }
 
-    /// A conversation in which nobody waits needs no lock.
+    /// Removes the lock of a conversation without waiting turns.
     fn forget_turn(&self, id: Option<ConversationId>) {
         let Some(id) = id else { return };
         let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
-        // Two: the one in the map and the one whose turn just ends.
+        // Two references: the one in the map and the one of the ending turn.
         if turns.get(&id).is_some_and(|lock| Arc::strong_count(lock) <= 2) {
             turns.remove(&id);
         }
     }
 }
 
-/// Without control characters and escape sequences; an empty message and one that is too long are
-/// refused with what to do.
+/// Removes control characters and escape sequences. Empty and too long messages are rejected with a
+/// hint.
 fn clean(said: &str) -> Result<String> {
     if said.len() > LONGEST {
         return Err(Error::TooLong { bytes: said.len(), most: LONGEST });
@@ -517,7 +510,7 @@ fn clean(said: &str) -> Result<String> {
     if clean.is_empty() { Err(Error::NothingSaid) } else { Ok(clean) }
 }
 
-/// Does what was asked for, what was agreed to, or nothing.
+/// Executes the request or the confirmed calls, or does nothing.
 async fn act(
     work: &Arc<carry::Work>,
     understood: &Understood,
@@ -547,10 +540,10 @@ async fn act(
     Ok(done)
 }
 
-/// The encoder takes milliseconds of one core, so it does not stand in the way of others.
+/// Interprets a message on a blocking thread, because the encoder needs milliseconds of CPU.
 async fn understand(opened: &Opened, app: &AppContext) -> Result<Understood> {
     let (reader, memory) = (opened.reader.clone(), opened.memory.clone());
-    // A button over a decision needs no reading: its label would read as a new request.
+    // A button for a decision is not interpreted: its label would read as a new request.
     let decides = memory.confirming.is_some() && memory.pending.is_none();
     let said = match opened.turn.choice.filter(|_| decides) {
         Some(OptionChoice { option: 0, .. }) => "yes".to_owned(),
@@ -558,7 +551,7 @@ async fn understand(opened: &Opened, app: &AppContext) -> Result<Understood> {
         None => opened.turn.said.clone(),
     };
     let world = opened.world.clone();
-    // A question of analysis is answered by its words; what it offers is no option of ours.
+    // A question of analysis is answered by text; its options are not handled here.
     let choice = opened.turn.choice.map(|choice| choice.option).filter(|_| memory.pending.is_some());
     let today = app.clock.now().to_chrono().date_naive();
     let read = tokio::task::spawn_blocking(move || {

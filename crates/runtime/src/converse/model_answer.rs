@@ -1,5 +1,5 @@
-//! The answer to a turn that a model worked on, with its figures checked, and the question before a
-//! call that needs a decision.
+//! The reply to a turn that a model handled, with its figures checked, and the confirmation
+//! question of a call that needs a decision.
 
 use super::carry::Done;
 use super::compose::millis;
@@ -33,9 +33,9 @@ pub(super) struct RunCall {
 pub(super) struct RunRecord {
     calls: BTreeMap<EffectId, RunCall>,
     pub(super) used: Used,
-    /// What its models read and wrote.
+    /// The tokens of its models.
     pub(super) tokens: ModelTokens,
-    /// Whether it was a plan that was written before anything was read.
+    /// Whether it was a static plan.
     pub(super) planned: bool,
 }
 
@@ -60,7 +60,7 @@ impl RunRecord {
         Self { calls, used: state.used(), tokens: ModelTokens::of(events), planned }
     }
 
-    /// Whether a call that may change something was made.
+    /// Whether a call that may have side effects was made.
     pub(super) fn changed_something(&self) -> bool {
         self.calls.values().any(|call| {
             let refused = matches!(
@@ -71,7 +71,7 @@ impl RunRecord {
         })
     }
 
-    /// The tools that were called, without those of the runtime itself.
+    /// The called tools, without those of the runtime itself.
     pub(super) fn tools(&self) -> Vec<ToolName> {
         let mut tools: Vec<ToolName> = Vec::new();
         for call in self.calls.values() {
@@ -93,7 +93,7 @@ impl RunRecord {
         self.calls.values().map(step).collect()
     }
 
-    /// The calls that gave something.
+    /// The successful calls.
     fn made(&self) -> Vec<ToolCall> {
         let made = |call: &RunCall| ToolCall {
             call_id: call.key,
@@ -176,7 +176,7 @@ fn reply_of(
     }
 }
 
-/// The reply to a run that ended.
+/// The reply of a finished run.
 pub(super) fn answer_of(
     service: &ChatService,
     opened: &Opened,
@@ -222,7 +222,7 @@ pub(super) fn answer_of(
         }
     }
     let mut checked = check_figures(&text, &evidence);
-    // Marks would break the form; the figures are named beside it.
+    // Marks would break the response schema; the figures are listed separately.
     if opened.client.as_ref().is_some_and(|client| client.request.schema.is_some()) {
         checked.text.clone_from(&text);
     }
@@ -245,7 +245,7 @@ pub(super) fn answer_of(
     reply
 }
 
-/// The reply to a run that waits for a decision.
+/// The reply of a run that waits for a decision.
 pub(super) fn paused_reply(
     service: &ChatService,
     opened: &Opened,
@@ -286,9 +286,8 @@ pub(super) fn paused_reply(
     reply
 }
 
-/// Whether this person may decide over a call: an administrator over any; others over a change that
-/// is asked about only because of where its values come from. What they want themselves, they may
-/// say.
+/// Whether this user may decide on a call: an administrator on any. Other users may decide on a
+/// non-destructive call that needs approval only because of the provenance of its values.
 fn may_decide(service: &ChatService, opened: &Opened, tool: &str, arguments: &JsonObject) -> bool {
     if opened.turn.caller.administrator {
         return true;
@@ -305,7 +304,7 @@ fn is_destructive(service: &ChatService, tool: &str, arguments: &JsonObject) -> 
     found.is_none_or(|found| effect_of(&found.definition, arguments) == PolicyEffect::Destroy)
 }
 
-/// What a call does, with every value that it would carry.
+/// The description of a call, with all of its values.
 fn sentence(tool: &str, arguments: &JsonObject) -> String {
     let verb = name_words(tool.rsplit('.').next().unwrap_or_default()).join(" ");
     let place = tool.split_once('.').map(|(server, _)| format!(" in {server}")).unwrap_or_default();

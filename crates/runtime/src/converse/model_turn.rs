@@ -1,13 +1,13 @@
-//! A turn with a model: what the reader is not sure of goes to an agent on the engine, which has
-//! the tools that this person may use.
+//! A turn with a model: messages that the reader is not sure of go to an agent on the engine, with
+//! the tools that the user may use.
 //!
 //! Invariants
-//! - The reader goes first. What it is sure of costs no model.
+//! - The reader goes first. When it is sure, no model is called.
 //! - The model calls nothing itself: its calls are effects of a run, made through the gateway with
-//!   the grants of the person who asks. A call that needs a decision pauses the run.
-//! - A model that cannot be used costs a note: the reader's own answer is given, unless the run has
+//!   the grants of the user. A call that needs a decision pauses the run.
+//! - If the model is unavailable, the reader's own answer is given with a note, unless the run has
 //!   already changed something.
-//! - Every figure of what a model wrote is checked before it is given as the answer.
+//! - Every figure in a model's text is checked before it becomes the answer.
 
 use super::carry::Done;
 use super::digest;
@@ -38,25 +38,25 @@ use steward_store::Scope;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-/// The agent of a conversation.
+/// The name of the agent of a conversation.
 pub(super) const ASSISTANT: &str = "assistant";
-/// From here on the reader's understanding of a wish is acted on without a model.
+/// The confidence from which the reader's interpretation is executed without a model.
 const SURE: f64 = 0.75;
-/// Words for each step of a wish, beyond which the reader is likely to have left some out.
+/// Words per step above which the reader has probably ignored some.
 const WORDS_PER_STEP: usize = 14;
-/// Tools that are offered at first; a search finds others.
+/// The number of tools that are offered at first; a search finds others.
 const OFFERED: usize = 10;
-/// Messages of the conversation that a model may be told of; all but the newest are shortened.
+/// The number of messages that a model may see; all but the newest are shortened.
 const REMEMBERED: u32 = 1_000;
 
-/// What a turn with a model may use.
+/// The limits of a turn with a model.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ModelLimits {
-    /// Questions to the model.
+    /// Model calls.
     pub steps: u32,
-    /// Tokens, read and written.
+    /// Input and output tokens.
     pub tokens: u64,
-    /// Money, in the currency of the prices.
+    /// The cost, in the currency of the prices.
     pub money: Option<f64>,
     /// Seconds.
     pub seconds: u64,
@@ -68,61 +68,61 @@ impl Default for ModelLimits {
     }
 }
 
-/// The model of conversations.
+/// The model for conversations.
 #[derive(Clone)]
 pub struct ChatModel {
-    /// Carries the agent out.
+    /// Runs the agent.
     pub runner: Runner,
     /// The model's name in the settings.
     pub name: Label,
-    /// What one turn may use.
+    /// The limits of one turn.
     pub limits: ModelLimits,
     /// The name of the model that extracts values for plans; it may be a smaller one.
     pub extractor: Label,
-    /// Whether a plan is written before anything is read, where that can work.
+    /// Whether a static plan is tried first, where possible.
     pub plan_first: bool,
 }
 
-/// A run that waits for this person's decision.
+/// A run that waits for the user's decision.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct PausedRun {
     pub(super) task: TaskId,
-    /// What the decision is bound to.
+    /// The digest that the decision is bound to.
     pub(super) digest: Sha256Hex,
-    /// What would be done, for people.
+    /// The description of the calls, for the user.
     pub(super) what: String,
     pub(super) until: Timestamp,
 }
 
-/// What a turn knows of the model's run before it.
+/// The state of the model's run in the previous turn.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct ModelMemory {
-    /// A call that waits for this person.
+    /// A call that waits for the user.
     #[serde(default)]
     pub(super) paused: Option<PausedRun>,
-    /// The model asked the person something.
+    /// Whether the model asked the user a question.
     #[serde(default)]
     pub(super) asked: bool,
-    /// The tools that it called.
+    /// The called tools.
     #[serde(default)]
     pub(super) tools: Vec<ToolName>,
 }
 
-/// A turn that came to its end.
+/// A finished turn.
 pub(super) type ToldTurn = (Reply, Understood, Done);
 
-/// What came of handing a turn to the model.
+/// The result of passing a turn to the model.
 pub(super) enum ModelTurn {
-    /// It was answered.
+    /// The model answered.
     Answered(Box<ToldTurn>),
-    /// The model could not be used, for this reason.
+    /// The model is unavailable, for this reason.
     Unavailable(String),
-    /// The reader needs no model.
+    /// The reader is sure.
     NotNeeded,
 }
 
 impl ChatService {
-    /// What a message means, by the reader alone.
+    /// The interpretation of a message by the reader alone.
     pub(super) async fn first(&self, opened: &Opened) -> Result<Understood> {
         if let Some(statement) = statement(opened) {
             return Ok(statement);
@@ -130,8 +130,8 @@ impl ChatService {
         Ok(about_data(opened, understand(opened, self.app()).await?))
     }
 
-    /// The decision over a call of the model that waits, if this message is one. A message that is
-    /// none drops the call.
+    /// Applies the user's decision on a waiting call of the model, if this message is one. Any
+    /// other message cancels the call.
     pub(super) async fn decide_paused(
         &self,
         opened: &Opened,
@@ -148,7 +148,7 @@ impl ChatService {
         let (scope, user) = (Scope::User(opened.turn.caller.user.clone()), &opened.turn.caller.user);
         let by = Label::new(user.as_str())?;
         let Some(agreed) = said.filter(|_| paused.until > self.app().clock.now()) else {
-            // Something else was said: what waited is not done.
+            // The message is no decision: the waiting call is cancelled.
             let _ended_meanwhile = model.runner.cancel(&scope, paused.task, &by).await;
             return Ok(None);
         };
@@ -170,7 +170,7 @@ impl ChatService {
             let (runner, scope) = (model.runner.clone(), scope.clone());
             async move {
                 match runner.decide(&scope, task, decided, Some(run_watch)).await {
-                    // It was decided elsewhere meanwhile.
+                    // The call was decided elsewhere in the meantime.
                     Err(Error::NotWaiting(_)) => runner.resume(&scope, task, None).await,
                     other => other,
                 }
@@ -180,7 +180,7 @@ impl ChatService {
         self.conclude(model, opened, record, &ran, Used::default(), None).await.map(Some)
     }
 
-    /// Hands a turn to the model where the reader is not sure.
+    /// Passes a turn to the model when the reader is not sure.
     pub(super) async fn model_turn(
         &self,
         opened: &Opened,
@@ -226,7 +226,7 @@ impl ChatService {
         Ok(ModelTurn::Answered(Box::new(self.conclude(model, opened, record, &ran, before, why_loop).await?)))
     }
 
-    /// Runs a program for what was said.
+    /// Runs a program for a message.
     #[allow(clippy::too_many_arguments, reason = "a turn, and who hears of it")]
     pub(super) async fn run_agent(
         &self,
@@ -252,8 +252,7 @@ impl ChatService {
         .await
     }
 
-    /// Runs something of the model's, tells what happens, and ends it at once when it is called
-    /// off.
+    /// Runs the model's part of a turn, forwards its progress, and cancels it on request.
     #[allow(clippy::too_many_arguments, reason = "a turn, and who hears of it")]
     pub(super) async fn watched<F, Fut>(
         &self,
@@ -305,7 +304,7 @@ impl ChatService {
         Ok(RunRecord::of(&program, &events))
     }
 
-    /// The reply to a run that ended or waits. What was used before it counts, too.
+    /// The reply of a finished or waiting run. Earlier usage is included.
     pub(super) async fn conclude(
         &self,
         model: &ChatModel,
@@ -371,7 +370,7 @@ impl ChatService {
         Ok((reply, understood, done))
     }
 
-    /// What was said before, oldest first.
+    /// The earlier messages, oldest first.
     pub(super) async fn earlier(&self, opened: &Opened) -> Result<Vec<EarlierMessage>> {
         if !opened.memory.known {
             return Ok(Vec::new());
@@ -386,8 +385,7 @@ impl ChatService {
         Ok(digest::shorten(&said))
     }
 
-    /// The agent of this turn: its prompt, and the tools that fit best of those that the person may
-    /// use.
+    /// The agent of this turn: its prompt, and the best matching tools that the user may use.
     pub(super) async fn agent_program(&self, model: &ChatModel, opened: &Opened) -> Result<Program> {
         let caller = &opened.turn.caller;
         let said = &opened.turn.said;
@@ -457,13 +455,13 @@ impl ChatService {
             tools: specs.into_iter().map(|spec| (spec.name.clone(), spec)).collect(),
             settings,
         };
-        // What stands in for a tool is another tool: it is chosen, not slipped in.
+        // A fallback is another tool: the model must choose it explicitly.
         definition.tools.values_mut().for_each(|tool| tool.fallback_tools.clear());
         Program::from_definition(definition).map_err(|problems| Error::Program(problems.to_string()))
     }
 }
 
-/// What every agent of a conversation is told.
+/// The system prompt of every agent of a conversation.
 const PROMPT: &str = "You are Steward. You answer questions and do tasks for one person, with tools.
 - Facts, numbers, names and ids come from results of tools or from the person's own words. Never make one up.
 - Calls that do not need each other's results are made at once.
@@ -474,15 +472,15 @@ const PROMPT: &str = "You are Steward. You answer questions and do tasks for one
 - Answer briefly, in the person's language. The first sentence says the result. Copy figures as the results \
 give them.";
 
-/// Whether the reader needs no model: it knows what to do, or what is missing is for the person to
-/// say. A plain yes or no, and a word or two of small talk, mean what they say.
+/// Whether the reader needs no model: it knows the steps, or only the user can fill in what is
+/// missing. A plain yes or no, and one or two words of small talk, need no model.
 fn is_sure(understood: &Understood, said: &str) -> bool {
     let words = said.split_whitespace().count();
     let is_short = words <= WORDS_PER_STEP * understood.steps.len().max(1);
     match (&understood.question, understood.kind) {
         _ if matches!(understood.answered, Answered::Completed | Answered::Declined) => true,
         _ if agrees(said).is_some() => true,
-        // What a long message leaves open may stand in its other words, or be found out.
+        // In a long message, the missing part may be in its other words, or a tool may find it.
         (Some(question), _) => {
             matches!(question.why, QuestionKind::Entity | QuestionKind::Field) && words <= WORDS_PER_STEP
         }
@@ -493,9 +491,8 @@ fn is_sure(understood: &Understood, said: &str) -> bool {
     }
 }
 
-/// What was brought along is what the words are about, where nothing else was clearly meant.
-/// A query in SQL goes to the data that the conversation is about. What else SQL can say is left to
-/// the reader of requests: "delete from my list" is one.
+/// A SQL query runs on the data of the conversation. Other statements are left to the reader,
+/// because "delete from my list" is a request in plain language.
 fn statement(opened: &Opened) -> Option<Understood> {
     let said = opened.turn.said.trim();
     let first = said.split_whitespace().next()?.to_ascii_lowercase();
@@ -517,7 +514,7 @@ fn about_data(opened: &Opened, understood: Understood) -> Understood {
     opened.reader.about_data(&data, &opened.turn.said, came_now, understood)
 }
 
-/// For messages about what a model could not do.
+/// A note that the model was unavailable.
 pub(super) fn note_of(why: &str) -> String {
     let short: String = why.chars().take(300).collect();
     format!("The model could not be used ({short}). This is the answer without it.")

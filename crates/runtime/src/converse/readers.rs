@@ -1,4 +1,4 @@
-//! What can be asked, prepared for reading: the domains and tools that a caller may use.
+//! Language readers over the domains and tools that a caller may use.
 
 use crate::error::Result;
 use crate::toolbox::Toolbox;
@@ -12,20 +12,20 @@ use steward_language::words::name_words;
 use steward_policy::{Caller, Effect, worst_effect_of};
 use steward_tools::registry::{Entry, Filter, Snapshot};
 
-/// Readers that are kept; beyond, all are made anew.
+/// The maximum number of cached readers; beyond it the cache is cleared.
 const KEPT: usize = 64;
 
-/// The domain of data that was brought along.
+/// The domain of the user's own data.
 pub(super) const BROUGHT: &str = "your_data";
 
-/// Readers by what they show.
+/// Readers, cached by the grants that they depend on.
 #[derive(Default)]
 pub(super) struct Readers {
     kept: Mutex<HashMap<String, Arc<Reader>>>,
 }
 
 impl Readers {
-    /// The reader of what this caller may use now.
+    /// The reader for what this caller may use now.
     pub(super) async fn get(
         &self,
         toolbox: &Toolbox,
@@ -33,7 +33,7 @@ impl Readers {
         data: &[String],
     ) -> Result<Arc<Reader>> {
         let snapshot = toolbox.registry().snapshot();
-        // Who may use the same reads the same.
+        // Callers with the same grants share a reader.
         let key = format!(
             "{}|{:?}|{:?}|{:?}|{data:?}",
             snapshot.generation, caller.permissions, caller.tools, caller.domains
@@ -58,8 +58,8 @@ impl Readers {
     }
 }
 
-/// The domains of the configuration with their tools. A server's tools that no domain names belong
-/// to the application that the server says it is; a new application needs nothing else.
+/// The domains of the configuration with their tools. Tools that no domain names belong to the
+/// application that their server declares, so a new application needs no configuration.
 fn catalogue(snapshot: &Snapshot, caller: &Caller) -> (Vec<Topic>, Vec<Tool>) {
     let filter = Filter { caller: Some(caller), ..Filter::default() };
     let usable: Vec<&Entry> = snapshot
@@ -84,7 +84,7 @@ fn catalogue(snapshot: &Snapshot, caller: &Caller) -> (Vec<Topic>, Vec<Tool>) {
         let definition = &entry.registered.definition;
         let domain = match home.get(&definition.tool_name) {
             Some(domain) => domain.clone(),
-            // What is built in serves agents and workflows; people talk to applications.
+            // Built-in tools serve agents and workflows, not conversations.
             None if definition.origin != ToolOrigin::Mcp => continue,
             None => application(definition),
         };
@@ -117,9 +117,8 @@ fn catalogue(snapshot: &Snapshot, caller: &Caller) -> (Vec<Topic>, Vec<Tool>) {
     (topics.into_values().collect(), tools)
 }
 
-/// The application that a tool belongs to when no domain names it: what its server says it is, else
-/// the server itself. Servers that are merely listed are applications of their own and not one
-/// called `generic`.
+/// The application of a tool without a domain: the one that its server declares, else the server
+/// itself. Servers that declare none are separate applications, not one called `generic`.
 fn application(definition: &ToolDefinition) -> DomainName {
     let said = &definition.application_domain;
     let Some(server) = definition.server.as_ref().filter(|_| said.as_str() == "generic") else {
@@ -131,7 +130,7 @@ fn application(definition: &ToolDefinition) -> DomainName {
         .unwrap_or_else(|_| said.clone())
 }
 
-/// Data that was brought along, by the names of its tables and columns.
+/// The user's own data, described by the names of its tables and columns.
 fn brought(session: &Session) -> Result<Topic> {
     let tables = &session.catalogue().tables;
     let titles: Vec<String> = tables.iter().map(|table| name_words(&table.name).join(" ")).collect();

@@ -1,4 +1,4 @@
-//! What comes back from a turn.
+//! The reply of a turn.
 
 use crate::ask::Answer;
 use crate::run::ClientCall;
@@ -8,124 +8,123 @@ use steward_domain::{AgentResponse, CallId, ConversationId, DomainRoutingDecisio
 use steward_language::answer::Table;
 use steward_language::understand::RecordRef;
 
-/// How a turn ended.
+/// The outcome of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// It was done, or answered.
+    /// The request was done or answered.
     Answered,
-    /// A part of it was; `missing` says which was not.
+    /// A part of it was done; `missing` lists the rest.
     Partial,
-    /// A question was asked back.
+    /// A clarifying question was asked.
     Asked,
-    /// A decision is asked for before something is done.
+    /// A confirmation is required first.
     Confirm,
-    /// The person did not want it.
+    /// The user declined.
     Declined,
-    /// There is no such thing.
+    /// The target does not exist.
     NotFound,
-    /// It went wrong.
+    /// The turn failed.
     Failed,
     /// Small talk.
     Chat,
-    /// What can be done was asked.
+    /// The user asked what can be done.
     Help,
     /// Nothing here can do it.
     OutOfScope,
 }
 
-/// The answer to what was said.
+/// The reply to a message.
 #[derive(Debug, Clone, Serialize)]
 pub struct Reply {
-    /// The conversation to go on with.
+    /// The conversation for the next message.
     pub conversation_id: ConversationId,
     /// The task in the journal.
     pub task_id: TaskId,
-    /// How it ended.
+    /// The outcome.
     pub outcome: Outcome,
-    /// S0's response.
+    /// The response of the agent API.
     #[serde(flatten)]
     pub response: AgentResponse,
-    /// What is asked back.
+    /// The clarifying question.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub question: Option<Asked>,
-    /// The rows behind the words.
+    /// The rows behind the text.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tables: Vec<Shown>,
-    /// What was done, step by step.
+    /// The executed steps.
     pub steps: Vec<StepDone>,
-    /// What is missing, and why.
+    /// The missing parts, with reasons.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<Missing>,
-    /// Where the sources do not agree.
+    /// Contradictions between sources.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub conflicts: Vec<String>,
-    /// Where it went, and why.
+    /// The routing decision.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub routing: Option<DomainRoutingDecision>,
-    /// How it was read.
+    /// The reasons of the interpretation.
     pub reasons: Vec<String>,
-    /// What was taken over from earlier turns.
+    /// The context that was reused from earlier turns.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub carried: Vec<super::Carried>,
-    /// What others decided meanwhile over calls of this conversation; each is a message of its own,
-    /// too.
+    /// Decisions of others on calls of this conversation; each is also a separate message.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub decisions: Vec<String>,
-    /// Calls that wait for somebody else's approval.
+    /// Calls that wait for approval by another user.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub waiting: Vec<TaskId>,
-    /// The model that wrote the answer, when one did, and what it used.
+    /// The model that wrote the answer, if one did, and its usage.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<Box<ModelUsed>>,
-    /// Calls of the client's own tools that it is asked for.
+    /// Calls of the client's own tools, for the client to execute.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub client_calls: Vec<ClientCall>,
-    /// What the model wrote beside such calls, or until the limit of tokens.
+    /// The model's text with such calls, or up to the token limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client_text: Option<String>,
-    /// Whether the client's limit of tokens cut the answer off.
+    /// Whether the client's token limit truncated the answer.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub cut_off: bool,
-    /// Figures that no result supports, until they are part of `model`.
+    /// Figures that no result supports, until they are moved to `model`.
     #[serde(skip)]
     pub(super) unverified: Vec<String>,
-    /// What analysis said, with its charts and files.
+    /// The answers of analysis, with charts and files.
     #[serde(skip)]
     pub analyses: Vec<Answer>,
 }
 
-/// How a model worked on a turn.
+/// How a model handled a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Strategy {
-    /// All steps were written before any result was seen.
+    /// All steps were planned before any result was read.
     PlanFirst,
     /// The model read each result before it chose the next step.
     StepByStep,
 }
 
-/// The model that worked on a turn, and what it used.
+/// The model that handled a turn, and its usage.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ModelUsed {
     /// Its name in the settings.
     pub name: String,
     /// The task of its run.
     pub run: TaskId,
-    /// How it worked.
+    /// The strategy.
     pub strategy: Strategy,
-    /// Why no plan was carried out, where one was wanted.
+    /// Why no plan was executed, where one was wanted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why_not_planned: Option<String>,
-    /// How often it was asked.
+    /// The number of model calls.
     pub rounds: u32,
-    /// Tokens, read and written.
+    /// Input and output tokens.
     pub tokens: u64,
-    /// Tokens that the run of the answer read.
+    /// Input tokens of the run of the answer.
     pub input_tokens: u64,
-    /// Tokens that the run of the answer wrote.
+    /// Output tokens of the run of the answer.
     pub output_tokens: u64,
-    /// What it cost in millionths, when the price is known; else 0.
+    /// The cost in millionths, if the price is known; otherwise 0.
     pub cost_micros: u64,
     /// Figures of its answer that no result supports.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -133,8 +132,8 @@ pub struct ModelUsed {
 }
 
 impl Reply {
-    /// As one JSON document, with the tables and charts of every analysis. Files are named, not
-    /// placed: where they lie on this machine is nobody's business.
+    /// The reply as one JSON document, with the tables and charts of every analysis. Files are
+    /// given by name only: paths on this machine are private.
     #[must_use]
     pub fn json(&self) -> Json {
         let mut document = json!(self);
@@ -157,65 +156,65 @@ fn without_places(answer: &Answer) -> Json {
     document
 }
 
-/// A question back.
+/// A clarifying question.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Asked {
-    /// In words.
+    /// The text.
     pub text: String,
-    /// What it may be answered with.
+    /// The options.
     pub options: Vec<Offered>,
 }
 
-/// One of the answers to a question back.
+/// An option of a clarifying question.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Offered {
-    /// As it is shown. A decision is named by what it does.
+    /// The label. The label of a decision names its effect.
     pub label: String,
-    /// What to say to choose it where only words can be sent. A click sends its place instead.
+    /// The text that chooses it, for channels without buttons. A click sends its index instead.
     pub say: String,
-    /// The record that it stands for: its domain, type and id.
+    /// The record of the option: its domain, type and id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub record: Option<RecordRef>,
 }
 
-/// Rows, and where they come from.
+/// Rows with their source.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Shown {
     /// The source's name for people.
     pub source: String,
-    /// The call whose rows these are.
+    /// The call that returned the rows.
     pub call_id: CallId,
     /// The rows.
     #[serde(flatten)]
     pub table: Table,
 }
 
-/// One step, as it went.
+/// One executed step.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct StepDone {
-    /// What was done, in a few words.
+    /// A short description.
     pub what: String,
-    /// The tool, when it was one.
+    /// The tool, if there was one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
-    /// Whether it gave what it should.
+    /// Whether it succeeded.
     pub well: bool,
-    /// How long it took.
+    /// The duration.
     pub milliseconds: u64,
-    /// The calls that were made for it.
+    /// The calls of the step.
     pub calls: Vec<CallId>,
 }
 
 /// A part that could not be answered.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Missing {
-    /// Which part.
+    /// The part.
     pub part: String,
-    /// Why, for people.
+    /// The reason, for people.
     pub reason: String,
-    /// What to do about it.
+    /// The suggested next action.
     pub next: String,
-    /// The code of the error; nothing when it only waits for another part.
+    /// The error code; `None` when it only waits for another part.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<&'static str>,
 }

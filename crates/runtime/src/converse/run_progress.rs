@@ -1,4 +1,4 @@
-//! What is told of a model's run while it goes on.
+//! The progress of a model's run.
 
 use super::{ProgressEvent, Watch};
 use std::collections::BTreeSet;
@@ -8,18 +8,18 @@ use steward_engine::{Effect, EffectId, Event, ToolOutcome};
 use steward_journal::clock::Clock;
 use steward_language::words::name_words;
 
-/// Turns the events of a run into those of a turn.
+/// Converts the progress events of a run to those of a turn.
 pub(crate) struct RunProgress<'a> {
     watch: Watch<'a>,
     clock: &'a dyn Clock,
     pub(crate) task: Option<TaskId>,
-    /// The agent whose words are the answer; the words of others are not told.
+    /// The agent whose text is the answer; the text of others is not forwarded.
     speaker: Option<&'a str>,
-    /// Questions to that agent.
+    /// The model calls of that agent.
     spoken: BTreeSet<EffectId>,
-    /// The calls that were begun, in order, and when.
+    /// The started calls, in order, with their start times.
     steps: Vec<(EffectId, Duration)>,
-    /// The question whose answer was told last.
+    /// The model call whose text was forwarded last.
     wrote: Option<EffectId>,
 }
 
@@ -42,7 +42,7 @@ impl<'a> RunProgress<'a> {
             {
                 self.spoken.insert(id);
             }
-            // A task below counts its questions anew.
+            // A sub-task numbers its model calls again from 1.
             ProgressEvent::Doing(Effect::CallModel { id, .. }) => drop(self.spoken.remove(&id)),
             ProgressEvent::Token { effect, delta } => {
                 if !self.spoken.contains(&effect) {

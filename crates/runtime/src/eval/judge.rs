@@ -1,11 +1,11 @@
-//! Whether an answer is what a case expects.
+//! Compares an answer with the expectations of a case.
 
 use super::EvalRun;
 use serde_json::Value as Json;
 use steward_analysis::frame::{Frame, Value};
 use steward_domain::{EvalBudget, EvalCase, EvalOutcome, Expectation};
 
-/// What does not hold of an answer.
+/// The expectations that an answer does not meet.
 pub(super) fn failures(
     expect: &Expectation,
     expected_by_sql: Option<&Frame>,
@@ -53,7 +53,7 @@ fn needs_rows(expect: &Expectation) -> bool {
     expect.rows.is_some() || expect.sql.is_some() || expect.number.is_some()
 }
 
-/// What an answer took beyond what it may.
+/// The limits that an answer exceeds.
 pub(super) fn beyond(case: &EvalCase, budget: EvalBudget, run: &EvalRun) -> Vec<String> {
     let mut failures = Vec::new();
     let allowed = |tool: &String| {
@@ -92,7 +92,7 @@ fn word(outcome: EvalOutcome) -> &'static str {
     }
 }
 
-/// A value of a file as a cell.
+/// A value of a case file as a cell.
 fn cell(value: &Json) -> Value {
     match value {
         Json::Null => Value::Null,
@@ -105,8 +105,8 @@ fn cell(value: &Json) -> Value {
     }
 }
 
-/// Why the rows are not those that are expected. Columns may stand in any order, and the answer may
-/// have more of them; it may not have more rows.
+/// Why the rows differ from the expected ones. Columns may have any order, and the answer may have
+/// more of them; it must not have more rows.
 fn row_failure(expected: &[Vec<Value>], found: &Frame, expect: &Expectation) -> Option<String> {
     if expected.len() != found.rows.len() {
         return Some(format!("expected {} rows, found {}", expected.len(), found.rows.len()));
@@ -128,7 +128,7 @@ fn row_failure(expected: &[Vec<Value>], found: &Frame, expect: &Expectation) -> 
     None
 }
 
-/// Whether each value stands in a row, each at a place of its own.
+/// Whether a row contains all wanted values, each in a different cell.
 fn has_all(wanted: &[Value], row: &[Value], tolerance: Option<f64>) -> bool {
     let mut left: Vec<&Value> = row.iter().collect();
     wanted.iter().all(|value| match left.iter().position(|cell| same(value, cell, tolerance)) {
@@ -143,7 +143,7 @@ fn has_all(wanted: &[Value], row: &[Value], tolerance: Option<f64>) -> bool {
 fn same(wanted: &Value, found: &Value, tolerance: Option<f64>) -> bool {
     match (wanted, found) {
         (Value::Null, other) | (other, Value::Null) => other.is_null(),
-        // Days and moments are written as text in a file.
+        // Dates and times are written as text in a file.
         (Value::Text(text), other) => {
             let plain = other.plain();
             text.trim() == plain || plain.strip_prefix(text.trim()).is_some_and(is_midnight)

@@ -1,4 +1,4 @@
-//! One check, many rows: which rows are those that a case expects.
+//! Table-driven tests of the comparison of rows.
 
 use super::*;
 use serde_json::json;

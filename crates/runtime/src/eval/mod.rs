@@ -1,9 +1,9 @@
-//! Tests that people write for their own questions: run, judged, and put beside each other.
+//! User-defined test cases for questions: execution, comparison and reports.
 //!
 //! Invariants
-//! - A case passes only when everything holds that it expects, within its tools and its budget.
-//! - Cases run in a store of their own: nothing that one learns answers another, and the journal of
-//!   the home stays as it is.
+//! - A case passes only if all of its expectations hold, within its tools and its budget.
+//! - Cases run in a separate store: what one case learns does not answer another, and the journal
+//!   of the home is not changed.
 
 mod judge;
 mod page;
@@ -25,43 +25,43 @@ use steward_domain::{
 };
 use steward_store::Scope;
 
-/// Rows that a case made of an answer holds; beyond, it holds the statement.
+/// The maximum number of rows in a case made from an answer; above it the case holds the statement.
 const MOST_ROWS: usize = 40;
-/// Rows that a report shows.
+/// The maximum number of rows in a report.
 const SHOWN_ROWS: usize = 5;
 
-/// What came of a case.
+/// The result of a case.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EvalRun {
-    /// What answered: `auto`, `local`, `model:NAME`, or an earlier report.
+    /// The variant that answered: `auto`, `local`, `model:NAME`, or an earlier report.
     pub variant: String,
-    /// Whether everything holds.
+    /// Whether all expectations hold.
     pub passed: bool,
-    /// What does not hold, each in a sentence.
+    /// The failed expectations, one sentence each.
     pub failures: Vec<String>,
-    /// How the question ended.
+    /// The outcome of the question.
     pub outcome: EvalOutcome,
-    /// The answer in words.
+    /// The answer as text.
     pub answer: String,
-    /// Who planned it.
+    /// The planner.
     pub planner: String,
-    /// How sure it was.
+    /// The confidence.
     pub confidence: f64,
     /// The first rows.
     pub rows: Vec<Vec<Json>>,
-    /// What ran.
+    /// The statements that ran.
     pub sql: Vec<String>,
-    /// The tools that were called.
+    /// The called tools.
     pub tools: Vec<String>,
-    /// How long it took.
+    /// The duration.
     pub milliseconds: u64,
-    /// Tokens of a model.
+    /// The model tokens.
     pub tokens: u64,
-    /// Calls of tools.
+    /// The number of tool calls.
     pub calls: u32,
 }
 
-/// A case with what came of it in each variant.
+/// A case with its result in each variant.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CaseReport {
     /// The file and the name of the case.
@@ -72,12 +72,12 @@ pub struct CaseReport {
     pub runs: Vec<EvalRun>,
 }
 
-/// Everything that was run.
+/// A report of all cases.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EvalReport {
     /// The version of Steward.
     pub version: String,
-    /// When.
+    /// The time of the report.
     pub made_at: String,
     /// The variants in order; the first one decides.
     pub variants: Vec<String>,
@@ -100,7 +100,7 @@ impl EvalReport {
         self.cases.iter().filter(worse).map(|case| case.name.as_str()).collect()
     }
 
-    /// Puts an earlier report beside this one. Cases that it does not have stay without it.
+    /// Adds an earlier report as another variant. Cases that it does not have get no result.
     pub fn put_beside(&mut self, earlier: &EvalReport) {
         let name = format!("before ({})", earlier.version);
         for case in &mut self.cases {
@@ -114,7 +114,7 @@ impl EvalReport {
 }
 
 impl AppContext {
-    /// Asks the question of a case and judges the answer.
+    /// Runs a case and judges the answer.
     pub async fn run_case(
         &self,
         ask: &Ask,
@@ -177,8 +177,8 @@ impl AppContext {
         Ok(names.into_iter().collect())
     }
 
-    /// A case of an answer that was given: its question, its data, and the rows that its statement
-    /// gives now. `ask` says what its asker may read.
+    /// A case from an earlier answer: its question, its data, and the current rows of its
+    /// statement. `ask` holds the access rights.
     pub async fn case_of(&self, ask: &Ask, task: TaskId, name: Option<String>) -> Result<EvalCase> {
         let scope = Scope::User(ask.user.clone());
         let (asked, data) = self.asked_in(&scope, task).await?;
@@ -209,12 +209,12 @@ impl AppContext {
     }
 }
 
-/// Rows as documents hold them.
+/// Rows as JSON.
 fn rows_of(frame: &Frame, most: usize) -> Vec<Vec<Json>> {
     frame.rows.iter().take(most).map(|row| row.iter().map(Value::json).collect()).collect()
 }
 
-/// How a question ended.
+/// The outcome of a question.
 fn outcome_of(answer: &Answer) -> EvalOutcome {
     match (answer.response.status, answer.error_class) {
         (ResponseStatus::Failed, _) if answer.error_code == Some("ASK001") => EvalOutcome::Declined,
@@ -225,7 +225,7 @@ fn outcome_of(answer: &Answer) -> EvalOutcome {
     }
 }
 
-/// The outcome of a question that could not even be taken.
+/// The result of a question that could not be accepted.
 #[must_use]
 pub fn failed_run(variant: &str, error: &Error) -> EvalRun {
     let denied = error.class() == ErrorClass::Denied;

@@ -1,4 +1,4 @@
-//! A report of cases as one HTML page: no script, nothing from elsewhere.
+//! A report of cases as one HTML page, without scripts or external resources.
 
 use super::{CaseReport, EvalReport, EvalRun};
 use std::fmt::Write as _;

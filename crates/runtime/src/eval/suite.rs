@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 use steward_domain::{Check as _, EvalCase, EvalSuite};
 
-/// Reads a file of cases. Names of files in it count from its own folder.
+/// Reads a file of cases. File names in it are relative to its own folder.
 pub fn read_suite(file: &Path) -> Result<EvalSuite> {
     let wrong = |line: u64, problem: String| Error::Definition { file: file.to_owned(), line, problem };
     let text = std::fs::read_to_string(file).map_err(|error| wrong(1, error.to_string()))?;
@@ -36,8 +36,8 @@ fn parse(text: &str) -> std::result::Result<EvalSuite, (u64, String)> {
     Ok(valid.into_inner())
 }
 
-/// Adds a case at the end of a file, which is made when it is not there. What else is in the file
-/// stays as it is.
+/// Appends a case to a file, which is created if it does not exist. The rest of the file is not
+/// changed.
 pub fn append_case(file: &Path, case: &EvalCase) -> Result<()> {
     let wrong = |problem: String| Error::Definition { file: file.to_owned(), line: 1, problem };
     let before = match std::fs::read_to_string(file) {
@@ -47,7 +47,7 @@ pub fn append_case(file: &Path, case: &EvalCase) -> Result<()> {
     };
     let space = if before.ends_with('\n') { "" } else { "\n" };
     let text = format!("{before}{space}{}", written(case));
-    // A file whose cases are not at its end cannot be added to.
+    // A case can only be appended if `cases` is the last part of the file.
     let known = parse(&before).map(|suite| suite.cases.len()).unwrap_or(0);
     match parse(&text) {
         Ok(suite) if suite.cases.len() == known + 1 => {}
@@ -57,7 +57,7 @@ pub fn append_case(file: &Path, case: &EvalCase) -> Result<()> {
     std::fs::write(file, text).map_err(|error| wrong(error.to_string()))
 }
 
-/// A case as it stands in a file.
+/// A case in the format of the file.
 fn written(case: &EvalCase) -> String {
     let quoted = |text: &str| serde_json::Value::from(text).to_string();
     let listed = |texts: &[String]| texts.iter().map(|text| quoted(text)).collect::<Vec<_>>().join(", ");

@@ -1,5 +1,4 @@
-//! What a model wrote as a plan: read, its tools and arguments checked against what was offered, or
-//! what is wrong with it.
+//! Parses a plan that a model wrote, and checks its tools and arguments against what was offered.
 
 use super::signature;
 use serde::Deserialize;
@@ -15,13 +14,13 @@ pub(super) struct PlannedTool {
     pub(super) signature: String,
 }
 
-/// What the model made of the request.
+/// The model's response to the request.
 pub(super) enum Draft {
     /// A plan.
     Plan { steps: Vec<StaticStep>, answer: String },
-    /// It takes looking first, for this reason.
+    /// A plan is not possible before data is read, for this reason.
     Cannot(String),
-    /// It is no plan; each line says why.
+    /// No valid plan; each line is a problem.
     Broken(Vec<String>),
 }
 
@@ -35,7 +34,7 @@ struct Written {
     cannot: Option<Json>,
 }
 
-/// Reads a reply.
+/// Parses a reply.
 pub(super) fn read(reply: &str, tools: &BTreeMap<ToolName, PlannedTool>) -> Draft {
     let broken = |line: &str| Draft::Broken(vec![line.to_owned()]);
     let Some(document) = first_json(reply) else { return broken("the reply is not a JSON object") };
@@ -74,8 +73,8 @@ pub(super) fn read(reply: &str, tools: &BTreeMap<ToolName, PlannedTool>) -> Draf
     Draft::Plan { steps, answer: written.answer.as_str().unwrap_or_default().to_owned() }
 }
 
-/// Names of steps without dots and spaces, in references to them, too: models call a step like its
-/// tool.
+/// Replaces dots and spaces in the ids of steps and in references to them: models name a step like
+/// its tool.
 fn with_plain_ids(mut steps: Vec<Json>) -> Vec<Json> {
     let plain = |id: &str| -> String {
         id.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' || c == '-' { c } else { '_' }).collect()
@@ -97,8 +96,8 @@ fn with_plain_ids(mut steps: Vec<Json>) -> Vec<Json> {
     steps
 }
 
-/// `"3 * ${cost.amount}"`, as models write it, is a text with a value in it. What names no step
-/// stays as it is.
+/// Parses inline references such as `"3 * ${cost.amount}"`, which models write. Text that names no
+/// step stays as it is.
 fn read_inline_references(value: &mut Json, ids: &[String]) {
     match value {
         Json::Array(values) => values.iter_mut().for_each(|value| read_inline_references(value, ids)),
@@ -121,7 +120,7 @@ fn read_inline_references(value: &mut Json, ids: &[String]) {
     }
 }
 
-/// The words and the references of a text, in order.
+/// The literal parts and the references of a text, in order.
 fn inline_parts(text: &str, ids: &[String]) -> Vec<Json> {
     let (mut parts, mut words, mut rest) = (Vec::new(), String::new(), text);
     while let Some((start, open, close)) = [("${", "}"), ("$ref{", "}"), ("{{", "}}")]
@@ -187,9 +186,9 @@ fn step_of(
     let number = place + 1;
     if let Some(members) = step.as_object_mut() {
         members.entry("id").or_insert_with(|| format!("step_{number}").into());
-        // Models say that they leave something out.
+        // Models write null for fields that they leave out.
         members.retain(|_, value| !value.is_null());
-        // A step that is called like a tool and names none means that tool.
+        // A step without a tool whose id is the name of a tool uses that tool.
         if !members.contains_key("tool")
             && !members.contains_key("extract")
             && let Some(named) = members.get("id").and_then(Json::as_str)
@@ -215,8 +214,7 @@ fn step_of(
     if problems.is_empty() { Ok(step) } else { Err(problems) }
 }
 
-/// The tool that a name means: exactly, as providers spell it, or by its last part where only one
-/// has it.
+/// Resolves a tool name: exactly, in a provider's spelling, or by its last part if that is unique.
 fn resolve<'a>(named: &str, tools: &'a BTreeMap<ToolName, PlannedTool>) -> Option<&'a ToolName> {
     let plain = |name: &str| name.replace(['.', '-', ':', '/'], "_").to_lowercase();
     let exact = tools.keys().find(|name| name.as_str() == named || plain(name.as_str()) == plain(named));
@@ -243,7 +241,7 @@ fn check_arguments(step: &StaticStep, tools: &BTreeMap<ToolName, PlannedTool>) -
     for (name, value) in &step.arguments {
         let allowed =
             tool.parameters.get("properties").and_then(|known| known.get(name)?.get("enum")?.as_array());
-        // A reference is filled in later; the tool's own schema looks at it then.
+        // A reference is resolved later; then the tool's own schema checks it.
         if let Some(allowed) = allowed.filter(|allowed| !value.is_object() && !allowed.contains(value)) {
             let allowed: Vec<String> = allowed.iter().map(Json::to_string).collect();
             problems.push(format!(
@@ -259,7 +257,7 @@ fn check_arguments(step: &StaticStep, tools: &BTreeMap<ToolName, PlannedTool>) -
     problems
 }
 
-/// What a step does, for people: `list tasks`, `find out: the id of the task`.
+/// A description of a step: `list tasks`, `find out: the id of the task`.
 pub(super) fn describe(step: &StaticStep) -> String {
     let id = |id: &NodeName| id.as_str().replace('_', " ");
     match (&step.tool, &step.extract) {
