@@ -1,8 +1,8 @@
-//! The definitions of a home: `semantics/*.yaml`, read anew for each question, so a change counts
-//! at once.
+//! The metric definitions of a home: `semantics/*.yaml`, read again for each question, so a change
+//! is effective at once.
 //!
-//! Invariant: a file that cannot be read is said with file, line and reason. A metric is never left
-//! out silently.
+//! Invariant: a file that cannot be parsed is reported with file, line and reason. A metric is
+//! never dropped silently.
 
 use crate::error::{Error, Result};
 use std::path::{Path, PathBuf};

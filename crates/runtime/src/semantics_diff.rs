@@ -1,7 +1,7 @@
-//! Which answers that people keep would move with other definitions of metrics.
+//! The stored answers that would change with other definitions of metrics.
 //!
-//! Verified answers and tiles of boards whose question names a metric, before or after, are
-//! computed by both definitions with the grants of whoever asks, and their rows are compared.
+//! Verified answers and board tiles whose question names a metric, before or after, are computed by
+//! both definitions with the grants of the caller, and their rows are compared.
 
 use crate::ask::{AppContext, Ask, Workspace};
 use crate::error::{Error, Result};
@@ -16,7 +16,7 @@ use steward_analysis::verified::Statement;
 use steward_domain::{Board, Coded as _, SemanticModel, TileContent, VerifiedAnswer, VerifiedStatement};
 use steward_store::{Page, Scope};
 
-/// An answer that somebody keeps.
+/// A stored answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum KeptAnswer {
@@ -34,21 +34,21 @@ pub enum KeptAnswer {
     },
 }
 
-/// What other definitions would do to an answer.
+/// The effect of other definitions on an answer.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SemanticsChange {
-    /// Which answer.
+    /// The answer.
     #[serde(flatten)]
     pub kept: KeptAnswer,
     /// Its question.
     pub question: String,
-    /// What would come of it.
+    /// The effect.
     pub outcome: CheckOutcome,
 }
 
 impl AppContext {
-    /// What a model in place of today's would do to the answers that name a metric. Answers that
-    /// name none are not listed.
+    /// The effect of a new semantic model on the answers that name a metric. Answers that name none
+    /// are not listed.
     pub async fn semantics_diff(&self, ask: &Ask, new: &SemanticModel) -> Result<Vec<SemanticsChange>> {
         let old = self.semantic_model()?;
         let mut opened: BTreeMap<Vec<String>, Arc<Workbench>> = BTreeMap::new();
@@ -133,7 +133,7 @@ fn moved(why: &str) -> CheckOutcome {
     CheckOutcome::Moved { changes: vec![why.to_owned()] }
 }
 
-/// What differs between the rows of two definitions.
+/// The difference between the rows of two definitions.
 fn compare(before: &Frame, after: &Frame) -> CheckOutcome {
     let (old, new) = (rows_of(before, false), rows_of(after, false));
     if old == new {

@@ -1,11 +1,11 @@
-//! Verified answers: statements that a person vouches for, kept with the rows they gave, and run
-//! again to see what moved.
+//! Verified answers: statements that a user verified, stored with their rows and checked again.
 //!
 //! Invariants
-//! - What is verified was run once, with the verifier's grants; its rows are the verifier's alone.
-//! - Verifying, running again and taking back are entries of the answer's own chain, in the
-//!   transaction of the change.
-//! - A verified answer is run with the grants of whoever asks, through admission like any other
+//! - A verified statement was run once, with the verifier's grants; only the verifier sees its
+//!   rows.
+//! - Verifying, checking and revoking are entries of the answer's own chain, in the transaction of
+//!   the change.
+//! - A verified answer runs with the grants of the caller, through admission like any other
 //!   statement.
 
 use crate::ask::{AppContext, Ask, Workspace};
@@ -27,36 +27,36 @@ use steward_journal::Draft;
 use steward_store::{Change, Commit, Page, Scope, Store};
 use uuid::Uuid;
 
-/// Rows that are kept with a verified answer. The digest is over all of them.
+/// The maximum number of stored rows of a verified answer. The digest covers all rows.
 const KEPT_ROWS: usize = 200;
-/// Verified answers that are looked at.
+/// The maximum number of verified answers that are read.
 pub(crate) const MOST: u32 = 1000;
 
-/// What somebody vouches for.
+/// A new verified answer.
 #[derive(Debug, Clone, Default)]
 pub struct NewVerified {
-    /// The SQL; without it, what the question is read as, or what `origin` was answered with.
+    /// The SQL; without it the reading of the question, or the statement of `origin`.
     pub sql: Option<String>,
-    /// The task of the answer that is vouched for.
+    /// The task of the verified answer.
     pub origin: Option<TaskId>,
-    /// Other words for the question.
+    /// Paraphrases of the question.
     pub paraphrases: Vec<String>,
-    /// For other people.
+    /// A note for other users.
     pub note: String,
 }
 
-/// How a verified answer came out when it was run again.
+/// The result of checking a verified answer.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct VerifiedCheck {
-    /// Which.
+    /// The id of the answer.
     pub id: VerifiedId,
     /// Its question.
     pub question: Question,
-    /// What came out.
+    /// The outcome.
     pub outcome: CheckOutcome,
 }
 
-/// What came out of running a verified answer again.
+/// The outcome of checking a verified answer.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "status", rename_all = "snake_case")]
 pub enum CheckOutcome {
@@ -64,19 +64,19 @@ pub enum CheckOutcome {
     Same,
     /// Other rows, columns, or another order.
     Moved {
-        /// What differs, in words.
+        /// The differences, as text.
         changes: Vec<String>,
     },
-    /// It does not run any more.
+    /// The statement failed.
     Broken {
-        /// The code of the error.
+        /// The error code.
         code: String,
-        /// Why.
+        /// The reason.
         reason: String,
     },
 }
 
-/// The items of a kind that a scope sees.
+/// The items of a kind in a scope.
 pub async fn list_saved<T: SavedEntity>(store: &dyn Store, scope: &Scope, page: Page) -> Result<Vec<T>> {
     let found = store.saved_items(scope, T::KIND, page).await?;
     Ok(found.into_iter().filter_map(|item| T::from_item(item.into_inner())).collect())
@@ -95,7 +95,7 @@ pub(crate) fn put_saved(item: impl Into<SavedItem>, replaces: Option<Timestamp>)
     Ok(Change::PutSaved { item: item.validate()?, replaces })
 }
 
-/// A moment after an earlier one, for the next change of an item.
+/// The time of the next change of an item: later than the previous one.
 pub(crate) fn after(now: Timestamp, earlier: Timestamp) -> Timestamp {
     now.max(Timestamp::from_micros(earlier.micros().saturating_add(1)))
 }
@@ -119,7 +119,7 @@ pub(crate) async fn write_saved(
 }
 
 impl AppContext {
-    /// Vouches for the answer to a question: it is run, and kept with its rows.
+    /// Verifies the answer to a question: its statement is run, and stored with its rows.
     pub async fn verify(&self, ask: &Ask, new: NewVerified, surface: &str) -> Result<VerifiedAnswer> {
         let question = Question::new(ask.question.trim())?;
         let bench = self.open_data(ask).await?;
@@ -161,7 +161,7 @@ impl AppContext {
         Ok(answer)
     }
 
-    /// Why a statement cannot stand for later questions of this kind.
+    /// Why a statement cannot be reused for later questions of this kind.
     fn obstacle_to(
         &self,
         question: &str,
@@ -173,7 +173,7 @@ impl AppContext {
         obstacle(question, statement, &Matcher { catalogue: visible, today, meaning: &meaning })
     }
 
-    /// What the question is read as, or what the answer that is kept ran.
+    /// The reading of the question, or the statement of the origin answer.
     pub(crate) async fn statement_of(
         &self,
         ask: &Ask,
@@ -199,7 +199,7 @@ impl AppContext {
         }
     }
 
-    /// Feedback over the answer that is now verified is done with.
+    /// The change that marks feedback on the verified answer as verified.
     async fn settled_feedback(
         &self,
         ask: &Ask,
@@ -216,7 +216,7 @@ impl AppContext {
         put_saved(found, Some(seen)).map(Some)
     }
 
-    /// Runs verified answers again, each with the grants of `ask`, and says what moved.
+    /// Runs verified answers again, each with the grants of `ask`, and reports the changes.
     pub async fn check_verified(
         &self,
         ask: &Ask,
@@ -263,7 +263,7 @@ impl AppContext {
         Ok((frame, ordered))
     }
 
-    /// Takes the rows that a verified answer gives now as those that it is to give.
+    /// Accepts the current rows of a verified answer as the expected ones.
     pub async fn accept_verified(&self, ask: &Ask, id: VerifiedId, surface: &str) -> Result<()> {
         let scope = Scope::User(ask.user.clone());
         let mut answer: VerifiedAnswer = find_saved(&*self.store, &scope, id.0).await?;
@@ -280,7 +280,7 @@ impl AppContext {
         write_saved(&*self.store, &owner, id.0, EventType::AnswerVerified, surface, data, changes).await
     }
 
-    /// Takes back that somebody vouches for an answer.
+    /// Revokes a verification.
     pub async fn unverify(&self, scope: &Scope, id: VerifiedId, surface: &str) -> Result<()> {
         let answer: VerifiedAnswer = find_saved(&*self.store, scope, id.0).await?;
         let data = json!({ "action": "taken_back", "verified": id });
@@ -291,7 +291,7 @@ impl AppContext {
     }
 }
 
-/// What a statement gave.
+/// The result of a statement.
 struct Run {
     frame: Frame,
     tables: Vec<String>,
@@ -324,7 +324,7 @@ pub(crate) fn fingerprint(catalogue: &Catalogue, tables: &[String]) -> Result<Sh
     Ok(Sha256Hex::new(Catalogue { tables, joins: Vec::new() }.fingerprint())?)
 }
 
-/// The statement as it is kept.
+/// The statement in its stored form.
 pub(crate) fn stored(statement: &Statement) -> Result<VerifiedStatement> {
     Ok(match statement {
         Statement::Sql(sql) => VerifiedStatement::Sql(sql.clone()),
@@ -335,7 +335,7 @@ pub(crate) fn stored(statement: &Statement) -> Result<VerifiedStatement> {
     })
 }
 
-/// The statement as it is run.
+/// The statement in its executable form.
 pub(crate) fn loaded(statement: &VerifiedStatement) -> Result<Statement> {
     Ok(match statement {
         VerifiedStatement::Sql(sql) => Statement::Sql(sql.clone()),
@@ -346,15 +346,15 @@ pub(crate) fn loaded(statement: &VerifiedStatement) -> Result<Statement> {
     })
 }
 
-/// Hash over a document.
+/// The hash of a JSON document.
 pub(crate) fn digest(value: &Json) -> String {
     let mut text = String::new();
     steward_journal::canonical::jcs(value, &mut text);
     Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// A cell as it is compared: whole numbers are numbers, and the last digits of a sum are not part
-/// of it.
+/// A cell for comparison. Numbers are rounded to ten significant digits, because the last digits of
+/// a sum depend on the order.
 fn cell(value: &Value) -> Json {
     match (value, value.number()) {
         (Value::Null, _) => Json::Null,
@@ -363,7 +363,7 @@ fn cell(value: &Value) -> Json {
     }
 }
 
-/// Rows as they are compared.
+/// Rows for comparison.
 pub(crate) fn rows_of(frame: &Frame, ordered: bool) -> Vec<Vec<Json>> {
     let mut rows: Vec<Vec<Json>> = frame.rows.iter().map(|row| row.iter().map(cell).collect()).collect();
     if !ordered {
@@ -397,7 +397,7 @@ fn result_of(
     })
 }
 
-/// What differs between the rows that were verified and those of now, in words.
+/// The differences between the verified and the current rows, as text.
 fn differences(expected: &VerifiedResult, frame: &Frame) -> Vec<String> {
     let rows = rows_of(frame, expected.ordered);
     let columns: Vec<String> = frame.fields.iter().map(|field| field.name.clone()).collect();

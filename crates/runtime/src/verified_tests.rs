@@ -1,4 +1,4 @@
-//! What counts as a change of a verified answer's rows.
+//! Detection of changes in a verified answer's rows.
 
 use super::*;
 use steward_analysis::frame::{Field, Kind};

@@ -1,11 +1,11 @@
-//! What a client of a model protocol asks of a run beside its words: a prompt and tools of its own,
-//! and the form of the answer.
+//! Client requests of a model protocol: a run with the client's own prompt, tools and response
+//! schema.
 //!
 //! Invariants
-//! - A tool of the client is offered to the model and never called here. A model that asks for one
-//!   ends the run: the call is the result, and the client sends what it gave with its next request.
-//! - An answer in a form is checked against its schema before it is an answer. A model that misses
-//!   it is told what is wrong, a bounded number of times.
+//! - A tool of the client is offered to the model and never called here. A model that requests one
+//!   ends the run: the call is the result, and the client sends its result with the next request.
+//! - An answer with a response schema is validated before it is returned. A model that violates it
+//!   is asked to correct it, a bounded number of times.
 
 use super::internal::RunContext;
 use super::work::ask_once;
@@ -25,10 +25,10 @@ use steward_tools::call::misfits;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-/// How often a model is told that its answer does not fit the form.
+/// How often a model is asked to correct an answer that violates the schema.
 const REPAIRS: usize = 2;
 
-/// What a client asks for beside its words.
+/// The options of a client request.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ClientRequest {
@@ -38,17 +38,17 @@ pub struct ClientRequest {
     /// The client's own tools.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<OfferedTool>,
-    /// Whether one of them must be called.
+    /// Whether a tool must be called.
     pub tool_choice: ToolChoice,
-    /// Whether only one of them may be called at once.
+    /// Whether at most one of them may be called at once.
     pub one_call: bool,
-    /// The form of the answer.
+    /// The response schema.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub schema: Option<ReplySchema>,
-    /// The answer may be so long.
+    /// The maximum number of tokens of the answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_tokens: Option<u32>,
-    /// How likely words are chosen; see [`Chat`].
+    /// The sampling temperature; see [`Chat`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub temperature: Option<f32>,
     /// See [`Chat`].
@@ -59,11 +59,11 @@ pub struct ClientRequest {
     pub seed: Option<i64>,
 }
 
-/// A call of one of the client's tools, as it is given back.
+/// A call of one of the client's tools, returned to the client.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClientCall {
-    /// Its id: the result is sent under it.
+    /// The id under which the client sends the result.
     pub id: String,
     /// The tool.
     pub name: String,
@@ -71,20 +71,20 @@ pub struct ClientCall {
     pub arguments: String,
 }
 
-/// The result of a run that is no whole answer: calls for the client, or words that were cut off.
+/// The result of an incomplete run: calls for the client, or a truncated text.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClientReply {
     /// The calls.
     pub client_calls: Vec<ClientCall>,
-    /// The words beside them.
+    /// The text.
     pub text: String,
-    /// Whether the limit of tokens was reached.
+    /// Whether the token limit was reached.
     pub cut_off: bool,
 }
 
 impl ClientReply {
-    /// Reads the result of a run that was made for a client.
+    /// Parses the result of a run for a client.
     #[must_use]
     pub fn read(text: &str) -> Self {
         let whole = || Self { text: text.to_owned(), ..Self::default() };
@@ -92,17 +92,17 @@ impl ClientReply {
     }
 }
 
-/// Tokens of the models of a run.
+/// The tokens of the models of a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModelTokens {
-    /// Read.
+    /// Input tokens.
     pub input: u64,
-    /// Written.
+    /// Output tokens.
     pub output: u64,
 }
 
 impl ModelTokens {
-    /// Those of all replies.
+    /// The sum over all replies.
     #[must_use]
     pub fn of(events: &[Event]) -> Self {
         let replies = events.iter().filter_map(|event| match event {
@@ -117,13 +117,13 @@ impl ModelTokens {
 }
 
 impl ClientRequest {
-    /// Whether a model is needed for what it says.
+    /// Whether no option is set; any option needs a model.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Writes it into a question to the model.
+    /// Adds the options to a model request.
     pub(super) fn extend_chat(&self, chat: &mut Chat, with_tools: bool) {
         if let (Some(own), Some(Turn::System { text })) = (&self.instructions, chat.turns.first_mut()) {
             *text = format!("{text}\n\nInstructions of the client that you answer:\n{own}");
@@ -144,7 +144,7 @@ impl ClientRequest {
                 chat.tools.retain(|own| !self.has_tool(&own.name));
                 chat.tools.extend(self.tools.iter().cloned());
             }
-            // Only a call of the client's own tools is what it wants then.
+            // The client requires a call of its own tools, so only those are offered.
             must => {
                 chat.tools.clone_from(&self.tools);
                 chat.tool_choice = must.clone();
@@ -156,7 +156,7 @@ impl ClientRequest {
         self.tools.iter().any(|tool| tool.name == name)
     }
 
-    /// Asks a model, until its answer has the form.
+    /// Calls a model until its answer matches the schema.
     pub(super) async fn ask(
         &self,
         model: &dyn Model,
@@ -203,23 +203,23 @@ impl ClientRequest {
         }
     }
 
-    /// What is wrong with the form of an answer.
+    /// The schema violations of an answer.
     fn misfit(&self, answer: &Answer) -> Option<String> {
         let schema = self.schema.as_ref().filter(|_| answer.calls.is_empty())?;
         let value = answer.json.as_ref()?;
         match misfits(&schema.schema, value) {
             Ok(problems) if problems.is_empty() => None,
             Ok(problems) => Some(problems.join("; ")),
-            // The schema was checked when the request came.
+            // The schema was validated when the request arrived.
             Err(_) => None,
         }
     }
 
-    /// Takes the client's calls out of an answer: then they are its words, and the run ends.
+    /// Moves the client's calls of an answer into its text, which ends the run.
     pub(super) fn settle(&self, mut answer: Answer) -> Answer {
         let (theirs, own): (Vec<_>, Vec<_>) =
             answer.calls.into_iter().partition(|call| self.has_tool(&call.name));
-        // Our own calls go first: with their results the model asks for the client's again.
+        // Our own calls go first: after their results the model requests the client's calls again.
         answer.calls = own;
         let cut_off = answer.finish == Finish::Length && answer.calls.is_empty();
         if !answer.calls.is_empty() || (theirs.is_empty() && !cut_off) {
@@ -240,8 +240,8 @@ impl ClientRequest {
     }
 }
 
-/// The conversation of a client as it stands after a run: what was said before, what was said, and
-/// what the run answered or asked the client for.
+/// The conversation of a client after a run: the earlier messages, the message, and the answer or
+/// the calls for the client.
 pub async fn conversation_after(
     store: &dyn Store,
     scope: &Scope,
@@ -268,24 +268,24 @@ pub async fn conversation_after(
     Ok(messages)
 }
 
-/// What came of a run for a client.
+/// The result of a run for a client.
 #[derive(Debug)]
 pub struct ClientRun {
-    /// The run, and how it stands.
+    /// The run and its status.
     pub ran: Ran,
-    /// Its answer, or the calls that the client is asked for.
+    /// Its answer, or the calls for the client.
     pub reply: ClientReply,
-    /// What its models used.
+    /// The tokens of its models.
     pub tokens: ModelTokens,
 }
 
 impl Runner {
-    /// Whether the name is an agent, and not a workflow.
+    /// Whether the name is that of an agent, not of a workflow.
     pub async fn is_agent(&self, name: &str) -> Result<bool> {
         Ok(matches!(self.program(name).await?.definition().root, Root::Agent(_)))
     }
 
-    /// Runs an agent or a workflow for a client, after what was said before.
+    /// Runs an agent or a workflow for a client, with its earlier messages.
     #[allow(clippy::too_many_arguments, reason = "a request, and who hears of it")]
     pub async fn run_for_client(
         &self,

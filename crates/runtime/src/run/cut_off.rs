@@ -1,10 +1,10 @@
-//! Questions and chat turns that were cut off with their process: another process answers them, or
+//! Recovery of questions and chat turns whose process stopped: another process answers them, or
 //! ends them with the reason.
 //!
 //! Invariants
-//! - First the lease, then the reading: a process that still works on the task writes nothing more.
+//! - The lease is taken before the task is read: a process that still works on it cannot write.
 //! - A question only reads, so it is answered again. A turn may have changed something, so it is
-//!   ended, and the conversation says what was done and what is not known.
+//!   ended, and the conversation lists what was done and what is unknown.
 
 use super::log::{self, Log};
 use super::{Ran, RunStatus, Runner};
@@ -22,22 +22,22 @@ use steward_engine::{NodeStatus, Root};
 use steward_journal::redact::Redactor;
 use steward_store::{Change, Commit, Lease, Page, Scope, TaskFilter};
 
-/// A turn as it is kept while it is worked on.
+/// A turn as it is stored while it runs.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct StoredTurn {
     pub(crate) said: String,
     pub(crate) conversation: ConversationId,
 }
 
-/// What a task is about that is no run.
+/// The subject of a task that is not a run.
 pub(super) enum Subject {
     Question(Box<StoredQuestion>),
     Turn(StoredTurn),
-    /// A check of a message that changes nothing and answers nothing.
+    /// A validation of a message, without changes or an answer.
     Check,
 }
 
-/// What the first row of a task says that it is about; nothing for a run or a single call.
+/// The subject in the first row of a task; `None` for a run or a single call.
 pub(super) fn subject(rows: &[Valid<Checkpoint>]) -> Option<Subject> {
     let metadata = &rows.first()?.state.metadata;
     let read = |name: &str| metadata.get(name).cloned();
@@ -50,21 +50,21 @@ pub(super) fn subject(rows: &[Valid<Checkpoint>]) -> Option<Subject> {
     read("check").map(|_| Subject::Check)
 }
 
-/// How a task is taken up.
+/// How a task is recovered.
 pub(super) enum TakeUp {
     /// A question is answered; a turn is ended.
     Answer,
-    /// It is ended, for this reason.
+    /// It is ended with this reason.
     End(String),
-    /// It was called off, by this person.
+    /// This user cancelled it.
     CalledOff(String),
 }
 
-/// Why a task ends that is not taken up.
+/// The error of a task that is not resumed.
 const CUT_OFF: &str = "it was cut off: the process that worked on it ended";
 
 impl Ran {
-    /// How a question or a turn stands by its task.
+    /// The status of a question or a turn, from its task.
     pub(super) fn of_task(task: &Task) -> Self {
         let standing = match task.status {
             TaskStatus::Completed => RunStatus::Completed(task.result.clone().into()),
@@ -78,7 +78,7 @@ impl Ran {
 }
 
 impl Runner {
-    /// Takes up a question or a turn whose lease is held.
+    /// Recovers a question or a turn whose lease is held.
     pub(super) async fn take_up(
         &self,
         lease: Option<Lease>,
@@ -98,8 +98,8 @@ impl Runner {
 }
 
 impl Runner {
-    /// A question forks at its beginning: the rows of its steps are not kept, so it is asked anew,
-    /// in its conversation. Only the person repeats a turn.
+    /// Forks a question: it is asked again in its conversation, because the rows of its steps are
+    /// not stored. A turn cannot be forked; the user has to repeat it.
     pub(super) async fn ask_anew(&self, task: TaskId, subject: Subject) -> Result<Ran> {
         let Subject::Question(stored) = subject else { return Err(Error::NotARun(task.to_string())) };
         self.toolbox.callers().now(&stored.ask.user)?;
@@ -119,7 +119,7 @@ impl Runner {
     }
 }
 
-/// A cut-off task that this process holds.
+/// An interrupted task that this process holds.
 struct Taken<'a> {
     context: &'a AppContext,
     holder: LeaseHolder,
@@ -143,7 +143,7 @@ impl Taken<'_> {
             sequence,
             agent,
         };
-        // One that waited for its turn begins; it was not cut off.
+        // A pending task starts; it was not interrupted.
         if log.task.status == TaskStatus::Pending {
             log.resume()?;
         } else {
@@ -189,7 +189,7 @@ impl Taken<'_> {
     }
 }
 
-/// What the steps of a turn had come to: what was done, and what had begun and has no result.
+/// The steps of a turn: those that are done, and those that started and have no result.
 fn progress(task: Valid<Task>, rows: Vec<Valid<Checkpoint>>) -> (Vec<String>, Vec<String>) {
     let (mut done, mut open) = (Vec::new(), Vec::new());
     let Ok(stored) = log::read(task, rows) else { return (done, open) };
@@ -205,7 +205,7 @@ fn progress(task: Valid<Task>, rows: Vec<Valid<Checkpoint>>) -> (Vec<String>, Ve
     (done, open)
 }
 
-/// Ends a turn: the conversation says what was done, and what is not known.
+/// Ends a turn: the conversation lists what was done and what is unknown.
 async fn end_turn(
     context: &AppContext,
     record: &mut Record,
@@ -255,10 +255,10 @@ async fn end_turn(
     Ok(RunStatus::Failed(why))
 }
 
-/// Tasks that are looked through for those that were cut off.
+/// The maximum number of tasks that are searched for interrupted ones.
 const MOST: u32 = 1000;
 
-/// The running tasks in this scope whose process on this machine has ended, with their leases.
+/// The running tasks of a scope whose process on this machine has ended, with their leases.
 async fn cut_off(context: &AppContext, scope: &Scope) -> Result<Vec<(Valid<Task>, Lease)>> {
     let filter = TaskFilter { status: Some(TaskStatus::Running) };
     let mut found = Vec::new();
@@ -272,8 +272,8 @@ async fn cut_off(context: &AppContext, scope: &Scope) -> Result<Vec<(Valid<Task>
     Ok(found)
 }
 
-/// Ends the questions and turns that a process of this machine left behind, with the reason. Says
-/// which. Runs are left to a worker.
+/// Ends the questions and turns of stopped processes of this machine, with the reason. Returns
+/// their ids. Runs are left to a worker.
 pub async fn end_cut_off(context: &AppContext, scope: &Scope) -> Result<Vec<TaskId>> {
     let mut ended = Vec::new();
     for (task, _) in cut_off(context, scope).await? {
@@ -292,11 +292,11 @@ pub async fn end_cut_off(context: &AppContext, scope: &Scope) -> Result<Vec<Task
     Ok(ended)
 }
 
-/// Makes the tasks free that a process of this machine left behind: a worker takes them at once.
+/// Releases the tasks of stopped processes of this machine, so that a worker claims them at once.
 pub(super) async fn free_cut_off(context: &AppContext) -> Result<()> {
     for (_, lease) in cut_off(context, &Scope::System).await? {
         match context.store.release(&lease, context.clock.now()).await {
-            // Another was quicker.
+            // Another process was faster.
             Ok(()) | Err(steward_store::Error::LeaseLost) => {}
             Err(error) => return Err(Error::from(error)),
         }
@@ -304,9 +304,9 @@ pub(super) async fn free_cut_off(context: &AppContext) -> Result<()> {
     Ok(())
 }
 
-/// A turn as its first row keeps it.
+/// The subject of a turn, for its first row.
 pub(crate) fn turn_subject(said: &str, conversation: ConversationId) -> Json {
-    // It is shown when the turn was cut off, and never carried out from here.
+    // The text is only shown if the turn is interrupted; it is never executed from here.
     let said = Redactor::shared().redact_secrets(said).into_owned();
     json!({ "turn": StoredTurn { said, conversation } })
 }

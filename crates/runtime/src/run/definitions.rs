@@ -1,5 +1,5 @@
-//! Agents and workflows as people write them: `agents/*.yaml`, `workflows/*.yaml` (or JSON) of a
-//! home, read strictly, fresh for every run.
+//! Definitions of agents and workflows: `agents/*.yaml`, `workflows/*.yaml` (or JSON) of a home,
+//! parsed strictly, read again for every run.
 
 use super::internal;
 use crate::error::{Error, Result};
@@ -10,13 +10,13 @@ use steward_domain::{Agent, AgentName, Check, ToolName, Valid, Workflow};
 use steward_engine::{Definition, Lookup, Problems, Program, Root, Settings, ToolSpec};
 use steward_tools::registry::Registry;
 
-/// The definitions of a home, with the tools that there are.
+/// The definitions of a home, with the registered tools.
 pub(super) struct Definitions<'a> {
     pub(super) home: &'a Path,
     pub(super) registry: &'a Registry,
-    /// The folder of agents beside a workflow that is named by its file.
+    /// The folder of agents next to a workflow that is given as a file.
     pub(super) beside: Option<PathBuf>,
-    /// The folder of a workflow that is named by its file: others are found in it.
+    /// The folder of a workflow that is given as a file: other workflows are found in it.
     pub(super) near: Option<PathBuf>,
 }
 
@@ -46,11 +46,11 @@ impl Lookup for Definitions<'_> {
 }
 
 impl Definitions<'_> {
-    /// The workflow or agent of this name, or of this file, ready to run.
+    /// Compiles the workflow or agent with this name or file.
     pub(super) fn program(&self, name: &str) -> Result<Program> {
         let root = self.root(name)?;
         let definition = Definition::gather(root, Settings::default(), self);
-        // An agent that is named and cannot be read is worth more words than "unknown".
+        // An agent that cannot be parsed gives a more specific error than "unknown".
         for agent in self.names("agents") {
             if definition.root.title().contains(&agent)
                 || definition.agents.keys().any(|known| known.as_str() == agent)
@@ -64,7 +64,7 @@ impl Definitions<'_> {
         })
     }
 
-    /// The file that a name stands for.
+    /// The file of a name.
     fn file_of(&self, name: &str) -> Option<PathBuf> {
         let path = Path::new(name);
         if path.extension().is_some() && path.exists() {
@@ -118,12 +118,12 @@ fn located(file: &Path, problems: &Problems) -> String {
     lines
 }
 
-/// The line of a field such as `nodes.each.over` or `edges[2].to`: each part of the path is looked
-/// for after the one before. Where a part is not on a line of its own, the line before counts.
+/// The line of a field such as `nodes.each.over` or `edges[2].to`. Each part is searched after the
+/// previous one. A part without a line of its own has the previous line.
 fn line_of(text: &str, field: &str) -> usize {
     let lines: Vec<&str> = text.lines().collect();
     let indent = |line: &str| line.len() - line.trim_start().len();
-    // The lines among which the next part is, and the line that was found last.
+    // The range of lines that holds the next part, and the line that was found last.
     let (mut from, mut to, mut at) = (0, lines.len(), 0);
     for part in field.split('.') {
         let (name, number) = match part.split_once('[') {
@@ -139,7 +139,7 @@ fn line_of(text: &str, field: &str) -> usize {
         (at, from) = (place, place + 1);
         let inside = |place: usize, to: usize| {
             let own = lines.get(place).copied().unwrap_or_default();
-            // The items of a list may stand below its name without being indented.
+            // The items of a list may be below its name without indentation.
             let is_item = |line: &str| line.trim_start().starts_with("- ");
             let ends = |line: &str| match indent(line).cmp(&indent(own)) {
                 _ if line.trim().is_empty() => false,

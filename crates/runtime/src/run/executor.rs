@@ -1,16 +1,15 @@
-//! The one executor: the engine says what happens next, the effect handler does it, the log keeps
-//! it. Questions, chat turns, workflows and agents are all carried out here.
+//! The executor: the engine decides what happens next, the effect handler executes it, the log
+//! stores it. Questions, chat turns, workflows and agents all run here.
 //!
 //! Invariants
 //! - Nothing else in this crate decides which step of a task is next. [tidy: `one_executor`]
-//! - Every piece of work has an owner: the run that asked for it. When the run ends, all of it
-//!   ends.
-//! - What is ready at once is taken at once, without a task of its own; the rest runs side by side.
-//! - A run whose owner is not let in any more stops: at its next effect, and at its next sign of
-//!   life while it waits.
-//! - Whenever the run waits for anything, everything that happened so far is written. It is on
-//!   disk, too, unless all that waits is a question's or a turn's own: the calls of a turn see to
-//!   the disk themselves before they change anything.
+//! - Every spawned effect is owned by its run. When the run ends, all of its effects end.
+//! - Effects that complete immediately are handled without a spawned task; the rest runs in
+//!   parallel.
+//! - A run whose user loses access stops: at its next effect, or at its next lease renewal while it
+//!   waits.
+//! - Whenever the run waits, all events so far are written. They are also synced to disk, except in
+//!   the run of a question or a turn: the calls of a turn sync before they change anything.
 
 use super::log::Log;
 use super::{ProgressEvent, Ran, RunStatus, signal, traced};
@@ -32,29 +31,29 @@ use tokio::time::{Interval, MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
 
-/// What came of a piece of work.
+/// The outcome of an effect.
 #[derive(Debug, Clone, PartialEq)]
 pub enum EffectOutcome {
-    /// This happened.
+    /// The effect produced this event.
     Happened(Event),
-    /// The task of a sub-agent waits for a person, and this one with it.
+    /// The sub-task waits for a person, and this run waits for it.
     Sleeps(TaskId),
-    /// Nothing that counts.
+    /// No event.
     Nothing,
 }
 
-/// A piece of work.
+/// The future of an effect.
 pub type Work = Pin<Box<dyn Future<Output = EffectOutcome> + Send>>;
 
-/// Carries out what the engine asks for.
+/// Executes the effects that the engine requests.
 pub trait EffectHandler: Send + Sync {
     /// Calls a tool: the effect is [`Effect::CallTool`].
     fn call_tool(&self, effect: Effect) -> Work;
-    /// Asks the model of this effect, which is shown what [`State::prompt`] says.
+    /// Calls the model of this effect, with the prompt of [`State::prompt`].
     fn ask_model(&self, program: &Program, state: &State, id: EffectId) -> Work;
     /// Runs a sub-agent: the effect is [`Effect::StartSub`].
     fn start_sub(&self, program: &Program, effect: Effect) -> Work;
-    /// Why nothing may be done for the run's owner any more.
+    /// Why the run's user may not continue.
     fn refusal(&self) -> Option<String> {
         None
     }
@@ -63,14 +62,13 @@ pub trait EffectHandler: Send + Sync {
 /// Who ends the task of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TaskEnding {
-    /// The executor, with what the program came to.
+    /// The executor, with the result of the program.
     Here,
-    /// The caller that opened the task: it ends with an answer that is made from what the steps
-    /// gave.
+    /// The caller that opened the task, with an answer composed from the results of the steps.
     Elsewhere,
 }
 
-/// Carries out the plan of a question or a turn, whose task is open and is ended by the caller.
+/// Executes the plan of a question or a turn, whose task is open and is ended by the caller.
 pub(crate) async fn carry_out_plan(
     effects: &dyn EffectHandler,
     log: &mut Log,
@@ -90,11 +88,11 @@ pub(crate) async fn carry_out_plan(
     Ok(())
 }
 
-/// So many steps are taken before others get a turn.
+/// The number of steps before the executor yields.
 const STRIDE: u32 = 64;
-/// A wait that is shorter than this, in microseconds, does not leave memory.
+/// A wait shorter than this, in microseconds, keeps the run in memory.
 const STAYS_IN_MEMORY: i64 = 2_000_000;
-/// How often a run that works and waits for a signal looks for it.
+/// The polling interval for signals of a running task.
 const LOOK_FOR_SIGNALS: Duration = Duration::from_secs(1);
 
 pub(super) struct Executor<'a> {
@@ -102,20 +100,20 @@ pub(super) struct Executor<'a> {
     pub(super) clock: Arc<dyn Clock>,
     pub(super) program: Arc<Program>,
     pub(super) state: State,
-    /// Nothing is kept of a run that has none.
+    /// The log; a run without one stores nothing.
     pub(super) log: Option<&'a mut Log>,
     pub(super) task: TaskId,
     pub(super) watch: Option<&'a (dyn Fn(ProgressEvent) + Sync)>,
-    /// Who ends the task, and how much of the disk is waited for on the way.
+    /// Who ends the task; it also decides how often the log is synced.
     pub(super) ending: TaskEnding,
-    /// When the steps began that are under way.
+    /// The start times of the running steps.
     began: HashMap<EffectId, (usize, Duration)>,
-    /// Who holds it, and how often they say so.
+    /// The lease holder, and the renewal interval.
     held: Option<(LeaseHolder, Interval)>,
-    /// When this is called, nothing new is begun: what runs comes to its end, and others take the
+    /// When cancelled, no new effects start: running ones finish, and another process takes the
     /// task.
     pub(super) stop: CancellationToken,
-    /// The task above, which may sleep until this one has ended.
+    /// The parent task, which may sleep until this one has ended.
     pub(super) wake: Option<TaskId>,
     ready: VecDeque<EffectOutcome>,
     work: JoinSet<(EffectId, EffectOutcome)>,
@@ -154,11 +152,11 @@ impl<'a> Executor<'a> {
         }
     }
 
-    /// With a lease that is renewed while it runs.
+    /// Sets the holder of the lease, which is renewed while the run is active.
     pub(super) fn held_by(&mut self, holder: LeaseHolder) {
         let mut beat = interval(holder.lease / 3);
         beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        // The lease is fresh: the first beat comes after a while.
+        // The lease is new: the first renewal comes after one interval.
         beat.reset();
         self.held = Some((holder, beat));
     }
@@ -169,7 +167,7 @@ impl<'a> Executor<'a> {
         }
     }
 
-    /// Tells that a step of a plan begins.
+    /// Reports the start of a step of a plan.
     fn tell_begin(&mut self, effect: &Effect) {
         let Effect::CallTool { id, node, .. } = effect else { return };
         let Root::Plan(plan) = &self.program.definition().root else { return };
@@ -180,7 +178,7 @@ impl<'a> Executor<'a> {
         }
     }
 
-    /// Tells that a step of a plan has ended.
+    /// Reports the end of a step of a plan.
     fn tell_end(&mut self, event: &Event) {
         let Event::ToolEnded { effect, outcome, .. } = event else { return };
         let Some((step, began)) = self.began.remove(effect) else { return };
@@ -204,7 +202,7 @@ impl<'a> Executor<'a> {
         }
     }
 
-    /// Takes these events, and carries the run on from there.
+    /// Applies these events and continues the run.
     pub(super) async fn carry_on(&mut self, events: impl IntoIterator<Item = Event>) -> Result<Ran> {
         let span = traced::span(&self.program, self.task);
         let work = async {
@@ -218,13 +216,12 @@ impl<'a> Executor<'a> {
         ran
     }
 
-    /// Takes an event: applies it, notes it, and begins what follows from it. One that comes late
-    /// changes nothing.
+    /// Applies an event, logs it, and starts its effects. A late event changes nothing.
     async fn happened(&mut self, event: Event) -> Result<()> {
         let Ok(effects) = self.state.apply(&self.program, &event) else { return Ok(()) };
         if let Some(log) = &mut self.log {
             log.event(&event)?;
-            // Who watches stands outside: they see what is on disk.
+            // Watchers are external: they must only see events that are written.
             if self.watch.is_some() || log.journal_writer.is_full() {
                 self.save().await?;
             }
@@ -245,7 +242,7 @@ impl<'a> Executor<'a> {
             self.tell(ProgressEvent::Doing(effect.clone()));
         }
         if self.stop.is_cancelled() {
-            // What is not begun now is begun by the process that takes the task up.
+            // The process that resumes the task starts this effect.
             return;
         }
         let (id, work) = match effect {
@@ -266,7 +263,7 @@ impl<'a> Executor<'a> {
                 }
                 return;
             }
-            // A signal comes out of the store.
+            // Signals are read from the store.
             Effect::AwaitSignal { .. } | Effect::Rejected { .. } => return,
             Effect::Checkpoint { .. }
             | Effect::Finish { .. }
@@ -292,7 +289,7 @@ impl<'a> Executor<'a> {
         })
     }
 
-    /// Carries the run on until it ends, or only people are awaited, or it is handed over.
+    /// Continues the run until it ends, waits for others, or is handed over.
     async fn drive(&mut self) -> Result<Ran> {
         self.take_signals().await?;
         loop {
@@ -330,8 +327,8 @@ impl<'a> Executor<'a> {
         }
     }
 
-    /// Others wait for it: a person or a sub-agent's task. The run need not stay in memory
-    /// meanwhile; the next timer of its own brings it back.
+    /// Pauses a run that waits for a person, a sub-task, a time or a signal. It leaves memory; its
+    /// next timer resumes it.
     fn lay_aside(&mut self) -> Result<()> {
         self.work.abort_all();
         let until = self.state.timers().map(|(_, at)| at).min();
@@ -343,8 +340,8 @@ impl<'a> Executor<'a> {
         }
     }
 
-    /// Waits for the next piece of work to come back, and keeps the lease meanwhile. The beat goes
-    /// on from one wait to the next.
+    /// Waits for the next outcome, and renews the lease meanwhile. The renewal interval continues
+    /// over several waits.
     async fn wait(&mut self) -> Result<()> {
         let mut look = interval(LOOK_FOR_SIGNALS);
         look.reset();
@@ -370,7 +367,7 @@ impl<'a> Executor<'a> {
                             self.handles.remove(&id);
                             self.ready.push_back(came);
                         }
-                        // It was called off.
+                        // The effect was cancelled.
                         Some(Err(_)) => {}
                         None => return Err(Error::Stuck(self.task.to_string())),
                     }
@@ -386,7 +383,7 @@ impl<'a> Executor<'a> {
         }
     }
 
-    /// A run that never waits has a lease, too.
+    /// Renews the lease of a run that never waits.
     async fn renew_if_due(&mut self) -> Result<()> {
         let due = self.held.as_mut().is_some_and(|(_, beat)| beat.tick().now_or_never().is_some());
         if due { self.renew().await } else { Ok(()) }
@@ -401,7 +398,7 @@ impl<'a> Executor<'a> {
         }
     }
 
-    /// Whether nothing runs that could be lost: timers begin anew elsewhere.
+    /// Whether only timers are running, which can be started again elsewhere.
     fn only_timers(&self) -> bool {
         let timer = |id: &EffectId| self.state.timers().any(|(timer, _)| timer == *id);
         self.handles.keys().all(|id| !self.state.is_pending(*id) || timer(id))
@@ -418,7 +415,7 @@ impl<'a> Executor<'a> {
         }
     }
 
-    /// Writes everything that was noted.
+    /// Writes everything that was logged.
     async fn save(&self) -> Result<()> {
         match (&self.log, self.ending) {
             (Some(log), TaskEnding::Here) => Ok(log.journal_writer.flush().await?),
@@ -427,7 +424,7 @@ impl<'a> Executor<'a> {
         }
     }
 
-    /// Takes the signals that have arrived for this run. Says whether there was one.
+    /// Takes the signals for this run. Returns whether there was one.
     async fn take_signals(&mut self) -> Result<bool> {
         let Some(log) = &self.log else { return Ok(false) };
         if self.program.signals().is_empty() || self.state.status().is_final() {
@@ -448,8 +445,8 @@ impl<'a> Executor<'a> {
         if arrived.is_empty() {
             return Ok(false);
         }
-        // A signal is settled once the run that took it is on disk. One that is not settled is
-        // taken again, and its key counts once.
+        // A signal is settled after the run that took it is on disk. An unsettled signal is taken
+        // again, and its key counts once.
         self.save().await?;
         crash::here(CrashPoint::AfterSignalBeforeSettled);
         for signal in arrived {
@@ -458,7 +455,7 @@ impl<'a> Executor<'a> {
         Ok(true)
     }
 
-    /// A signal that arrived while the run was laid aside brings it back.
+    /// Resumes the run if a signal arrived while it was being paused.
     async fn wake_for_signals(&self) -> Result<()> {
         let Some(log) = &self.log else { return Ok(()) };
         if !self.state.awaits_signal() || signal::arrived(&*log.app.store, self.task).await?.is_empty() {
@@ -477,8 +474,8 @@ impl<'a> Executor<'a> {
         self.state.status() == Status::Paused && self.state.timers().all(|(_, at)| at > soon)
     }
 
-    /// A question whose time has come is answered by its timer; until then the run need not stay in
-    /// memory.
+    /// Whether the run waits for a person and can leave memory. An expired question is handled by
+    /// its timer.
     fn waits_for_people(&self) -> bool {
         if self.state.status() != Status::Paused {
             return false;

@@ -1,9 +1,9 @@
-//! Tools of the runtime itself, for agents: finding other tools, asking about data, reading skills.
+//! Tools of the runtime itself, for agents: searching tools, asking about data, reading skills.
 //!
 //! Invariants
-//! - They change nothing, and show only what the caller may use at that moment. A domain that is
-//!   not granted is named like one that does not exist.
-//! - What is found is only offered. Each call of it goes through the gateway like any other.
+//! - They are read-only, and show only what the caller may use at that moment. A domain without a
+//!   grant is reported like one that does not exist.
+//! - Found tools are only offered. Each call of them goes through the gateway like any other.
 
 use super::{ClientRequest, Runner};
 use crate::ask::{Answer, Ask};
@@ -17,34 +17,34 @@ use steward_engine::{Class, ToolOutcome, ToolSpec};
 use steward_policy::{Caller, RowRules};
 use steward_tools::registry::{Filter, Snapshot};
 
-/// Finds tools.
+/// Searches tools.
 pub(crate) const SEARCH_TOOLS: &str = "steward.search_tools";
 /// Answers a question about data.
 pub(crate) const ASK_DATA: &str = "steward.ask_data";
 /// Reads a skill.
 pub(crate) const READ_SKILL: &str = "steward.read_skill";
-/// The source that stands for data that came with the conversation.
+/// The source name of the user's own data in the conversation.
 pub(crate) const OWN_DATA: &str = "your_data";
 
-/// Tools that one search gives.
+/// The maximum number of tools of one search.
 const FOUND: usize = 8;
-/// Rows of a table that a model is shown.
+/// The maximum number of rows of a table for a model.
 const ROWS: usize = 60;
-/// Skills that a prompt names.
+/// The maximum number of skills in a prompt.
 const SKILLS: usize = 20;
-/// Characters of a skill that a model is shown.
+/// The maximum number of characters of a skill for a model.
 const SKILL: usize = 20_000;
 
-/// What a run belongs to.
+/// The context of a run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct RunContext {
     /// The conversation.
     #[serde(default)]
     pub(crate) conversation: Option<ConversationId>,
-    /// Data that the person brought along. Passwords are not kept.
+    /// The user's own data. Passwords are not stored.
     #[serde(default, serialize_with = "without_passwords")]
     pub(crate) data: Vec<String>,
-    /// What a client of a model protocol asks for beside its words.
+    /// The options of a client of a model protocol.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) client: Option<Box<ClientRequest>>,
 }
@@ -59,7 +59,7 @@ fn without_passwords<S: Serializer>(data: &[String], serializer: S) -> Result<S:
     serializer.collect_seq(data.iter().map(|named| steward_analysis::source::without_password(named)))
 }
 
-/// What the engine must know of one of these tools.
+/// The engine's specification of one of these tools.
 pub(crate) fn spec(name: &str) -> Option<ToolSpec> {
     about(name)?;
     Some(ToolSpec {
@@ -72,7 +72,7 @@ pub(crate) fn spec(name: &str) -> Option<ToolSpec> {
     })
 }
 
-/// What a model is shown of one of these tools: what it is for, and its arguments.
+/// The description and the parameters of one of these tools, for a model.
 pub(crate) fn about(name: &str) -> Option<(&'static str, Json)> {
     let text =
         |about: &str| json!({ "type": "string", "minLength": 1, "maxLength": 2000, "description": about });
@@ -101,7 +101,7 @@ pub(crate) fn about(name: &str) -> Option<(&'static str, Json)> {
     })
 }
 
-/// The sources of data that a caller may ask about: each with what it holds.
+/// The data sources that a caller may ask about, with their descriptions.
 pub(crate) fn sources(snapshot: &Snapshot, caller: &Caller) -> BTreeMap<String, String> {
     let usable = snapshot.domains.iter().filter(|(name, field)| {
         field.domain.enabled && !field.domain.data_sources.is_empty() && caller.asks(name.as_str())
@@ -109,8 +109,8 @@ pub(crate) fn sources(snapshot: &Snapshot, caller: &Caller) -> BTreeMap<String, 
     usable.map(|(name, field)| (name.to_string(), field.domain.description.to_string())).collect()
 }
 
-/// Whether a tool of the registry may be offered to a model. Tools of analysis name their data
-/// themselves and do not know what tables are granted: `steward.ask_data` takes their place.
+/// Whether a tool of the registry may be offered to a model. Analysis tools take any data and do
+/// not know the table grants: `steward.ask_data` replaces them.
 pub(crate) fn is_offered(name: &str) -> bool {
     let is_analysis = steward_analysis::tools::TOOLS.iter().any(|(tool, _)| *tool == name);
     !is_analysis && name != "agent.analyst"
@@ -121,7 +121,7 @@ fn failed(message: impl Into<String>) -> ToolOutcome {
 }
 
 impl Runner {
-    /// Carries out one of these tools; nothing for any other.
+    /// Executes one of these tools; `None` for any other.
     pub(super) async fn call_internal(
         &self,
         caller: &Caller,
@@ -225,7 +225,7 @@ impl Runner {
     }
 }
 
-/// An answer as a model reads it: what was found, the rows behind it, and what was assumed.
+/// An answer for a model: the text, its rows, and the assumptions.
 fn shown(answer: &Answer) -> Json {
     let tables: Vec<Json> = answer
         .tables
@@ -252,13 +252,13 @@ fn shown(answer: &Answer) -> Json {
     document
 }
 
-/// The skills of the home, for a prompt: each with what it is for.
+/// The skills of the home with their descriptions, for a prompt.
 pub(crate) fn skills(runner: &Runner) -> Vec<(String, String)> {
     let known = runner.toolbox.skills().skills.into_iter().take(SKILLS);
     known.map(|skill| (skill.name, skill.description.chars().take(300).collect())).collect()
 }
 
-/// The tools that a caller may use and that fit a request best.
+/// The best matching tools for a request that a caller may use.
 pub(crate) async fn best_tools(runner: &Runner, caller: &Caller, said: &str, most: usize) -> Vec<ToolName> {
     let Ok(found) = runner.toolbox.search(caller, said, most * 2).await else { return Vec::new() };
     let names = found.candidates.into_iter().map(|candidate| candidate.tool);

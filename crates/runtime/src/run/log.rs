@@ -1,8 +1,8 @@
-//! What a run leaves behind: each event once, in the same transaction as its journal entry and the
-//! task's state. A run's state is never stored: it is folded from its events.
+//! The log of a run: each event once, in the same transaction as its journal entry and the task's
+//! status. A run's state is never stored: it is folded from its events.
 //!
-//! Events are kept as they are, because a call must be repeated with the very arguments. The
-//! journal has a salted hash of each: what was said can be erased, and cannot be changed unseen.
+//! Events are stored unchanged, because a repeated call needs the exact arguments. The journal has
+//! a salted hash of each: the content can be erased, but not changed undetected.
 
 use super::Child;
 use crate::ask::AppContext;
@@ -19,26 +19,26 @@ use steward_engine::{Awaited, Definition, Effect, Ended, Event, Program};
 use steward_journal::Draft;
 use steward_store::{Change, Scope, Store};
 
-/// Where the first row of a task stands.
+/// The position of the first row of a task.
 const START: &str = "start";
-/// Where a row stands that says that another process has taken the task up.
+/// The position of a row that records a takeover by another process.
 pub(super) const TAKEN_UP: &str = "taken_up";
 
-/// The record of one task: what is noted with its journal writer, and the task as it stands.
+/// The log of one task: its journal writer, and the current task.
 pub(crate) struct Log {
     pub(crate) app: AppContext,
     pub(crate) journal_writer: Arc<JournalWriter>,
     pub(crate) task: Valid<Task>,
-    /// The next place.
+    /// The next sequence number.
     pub(crate) sequence: u64,
     pub(crate) agent: AgentName,
 }
 
-/// What was stored of a run.
+/// A stored run.
 pub(super) struct Stored {
     pub(super) task: Valid<Task>,
     pub(super) program: Program,
-    /// What it was given, for one that has not begun.
+    /// The input, for a run that has not started.
     pub(super) input: Json,
     pub(super) child: Child,
     pub(super) events: Vec<Event>,
@@ -46,8 +46,8 @@ pub(super) struct Stored {
 }
 
 impl Log {
-    /// Makes the task, in the version of the program that it keeps. It is held from the moment it
-    /// exists, or else it waits for whoever is free.
+    /// Creates the task with its version of the program. It is leased from the start, or else
+    /// queued for any worker.
     pub(super) fn begin(
         &mut self,
         program: &Program,
@@ -68,14 +68,14 @@ impl Log {
         self.note(EventType::RequestSubmitted, data, personal, changes)
     }
 
-    /// Notes the run that this one was forked from.
+    /// Records the origin of a fork.
     pub(super) fn forked(&self, origin: TaskId, steps: usize) -> Result<()> {
         let data = json!({ "forked_from": origin, "steps": steps });
         self.note(EventType::TaskChanged, data, Map::new(), [])
     }
 
-    /// Opens the task of a question or a turn, before there is a program. What the next process
-    /// needs to take it up is kept with it.
+    /// Opens the task of a question or a turn, before there is a program. The data for resuming it
+    /// is stored with it.
     pub(crate) fn open(
         &mut self,
         subject: Json,
@@ -90,7 +90,7 @@ impl Log {
         Ok(())
     }
 
-    /// Queues the task of a question: whoever is free answers it.
+    /// Queues the task of a question for any worker.
     pub(crate) fn queue(&mut self, subject: Json, data: Json, personal: Map<String, Json>) -> Result<()> {
         let row = self.row(subject, START, false)?;
         let (task, ready_at) = (self.task.id, self.now());
@@ -106,8 +106,7 @@ impl Log {
         draft(event, data, Map::new())
     }
 
-    /// Keeps the program that was made for an open task. One that is taken up again begins a new
-    /// one.
+    /// Stores the program of an open task. A resumed task gets a new program.
     pub(crate) fn define(&mut self, program: &Program, input: &Json) -> Result<()> {
         let row = self.definition(program, input, &Child::default(), "plan")?;
         self.journal_writer.note([], [Change::PutCheckpoint(row)]);
@@ -135,7 +134,7 @@ impl Log {
         self.closed(json!({ "status": self.task.status_name() }))
     }
 
-    /// Ends the task of a question or a turn that was called off.
+    /// Cancels the task of a question or a turn.
     pub(crate) fn call_off(&mut self, by: &str) -> Result<()> {
         self.task = self.task.clone().cancel(self.now())?;
         self.closed(json!({ "status": self.task.status_name(), "by": by }))
@@ -148,7 +147,7 @@ impl Log {
         Ok(())
     }
 
-    /// Notes that another process has taken the task up.
+    /// Records a takeover by another process.
     pub(super) fn take_up(&mut self, holder: &LeaseHolder) -> Result<()> {
         let row = self.row(json!({ "holder": holder.name }), TAKEN_UP, false)?;
         let data = json!({ "status": "running", "taken_up_by": holder.name });
@@ -157,14 +156,14 @@ impl Log {
         Ok(())
     }
 
-    /// Notes one event. Nothing that follows from it leaves the process before it is on disk.
+    /// Adds one event. Its effects are not started before it is on disk.
     pub(super) fn event(&mut self, event: &Event) -> Result<()> {
         let (entry, row) = self.sealed(event)?;
         self.journal_writer.note([entry], [row]);
         Ok(())
     }
 
-    /// The entry of an event, and its row.
+    /// The journal entry and the row of an event.
     pub(super) fn sealed(&mut self, event: &Event) -> Result<(Draft, Change)> {
         let raw = serde_json::to_value(event).map_err(broken)?;
         let kind = raw.get("type").cloned().unwrap_or_default();
@@ -178,8 +177,7 @@ impl Log {
         Ok((draft(EventType::StepRecorded, data, Map::new())?, Change::PutCheckpoint(row)))
     }
 
-    /// Lays the task aside until a person decides, or until their time is over: then whoever is
-    /// free takes it up.
+    /// Pauses the task until a person decides or the request expires: then any worker resumes it.
     pub(super) fn pause(&mut self, ask: &Effect, until: Option<Timestamp>) -> Result<()> {
         let Effect::AskHuman { id, digest, question, expires_at } = ask else { return Ok(()) };
         let shown = json!({
@@ -201,14 +199,14 @@ impl Log {
         self.note(EventType::ApprovalRequested, data, personal, changes)
     }
 
-    /// Lays the task aside until the task of a sub-agent has ended.
+    /// Pauses the task until a sub-task has ended.
     pub(super) fn sleep(&mut self, sub: TaskId, until: Option<Timestamp>) -> Result<()> {
         let changes = self.laid_aside(until)?;
         let data = json!({ "status": "paused", "waits_for": sub });
         self.note(EventType::TaskChanged, data, Map::new(), changes)
     }
 
-    /// Lays the task aside until a time, or until a signal arrives.
+    /// Pauses the task until a time, or until a signal arrives.
     pub(super) fn rest(&mut self, until: Option<Timestamp>, awaited: Option<Awaited>) -> Result<()> {
         let changes = self.laid_aside(until)?;
         let signal = match awaited {
@@ -232,7 +230,7 @@ impl Log {
         Ok(changes)
     }
 
-    /// Goes on: with a task that waited for its turn, or after a pause.
+    /// Continues a pending or paused task.
     pub(super) fn resume(&mut self) -> Result<()> {
         if !matches!(self.task.status, TaskStatus::Paused | TaskStatus::Pending) {
             return Ok(());
@@ -242,7 +240,7 @@ impl Log {
         self.note(EventType::TaskChanged, json!({ "status": "running" }), Map::new(), [change])
     }
 
-    /// Ends the task. A task above it that sleeps until then gets its turn.
+    /// Ends the task. A parent task that sleeps until then is queued.
     pub(super) fn end(&mut self, ended: &Ended, wake: Option<TaskId>) -> Result<()> {
         let now = self.now();
         let mut task = self.task.clone();
@@ -307,9 +305,9 @@ fn draft(event: EventType, data: Json, personal: Map<String, Json>) -> Result<Dr
     Ok(draft)
 }
 
-/// What the journal says of an event: a hash over it, salted with the id of its row, which is by
-/// chance and goes when the row goes. So the row cannot be changed unseen, and once it is erased
-/// nobody can try out what it was.
+/// The journal's hash of an event, salted with the random id of its row, which is deleted with the
+/// row. So the row cannot be changed undetected, and after its deletion the content cannot be
+/// guessed from the hash.
 pub(super) fn digest(row: &Checkpoint) -> Option<String> {
     let event = row.state.metadata.get("event")?;
     let mut hasher = Sha256::new_with_prefix(b"steward.run.event.v1\0");
@@ -318,13 +316,13 @@ pub(super) fn digest(row: &Checkpoint) -> Option<String> {
     Some(steward_journal::Hash(hasher.finalize().into()).to_string())
 }
 
-/// Reads a run back.
+/// Loads a stored run.
 pub(super) async fn load(store: &dyn Store, scope: &Scope, id: TaskId) -> Result<Stored> {
     let task = store.task(scope, id).await?.ok_or_else(|| Error::NoTask(id.to_string()))?;
     read(task, store.checkpoints(scope, id).await?)
 }
 
-/// Reads a run out of its rows.
+/// Builds a run from its rows.
 pub(super) fn read(task: Valid<Task>, rows: Vec<Valid<Checkpoint>>) -> Result<Stored> {
     let id = task.id;
     let sequence = rows.last().map_or(0, |row| row.sequence + 1);
@@ -333,7 +331,7 @@ pub(super) fn read(task: Valid<Task>, rows: Vec<Valid<Checkpoint>>) -> Result<St
     for row in rows {
         let mut metadata = row.into_inner().state.metadata;
         if let Some(definition) = metadata.remove("definition") {
-            // A question that was taken up again was planned anew.
+            // A resumed question was planned again.
             events.clear();
             let definition: Definition = serde_json::from_value(definition).map_err(broken)?;
             program = Some(
@@ -354,7 +352,7 @@ pub(super) fn read(task: Valid<Task>, rows: Vec<Valid<Checkpoint>>) -> Result<St
     Ok(Stored { task, program, input, child, events, sequence })
 }
 
-/// A result in words: text as it is, anything else as JSON.
+/// A result as text: strings unquoted, anything else as JSON.
 pub(super) fn words(result: &Json) -> String {
     match result {
         Json::String(text) => text.clone(),

@@ -1,13 +1,13 @@
-//! Runs workflows and agents: the engine says what happens next, this carries it out and writes it
-//! down.
+//! Runs workflows and agents: the engine decides what happens next, this module executes and stores
+//! it.
 //!
 //! Invariants
-//! - Nothing leaves the process before what led to it is on disk. After a crash the state is folded
-//!   from the events, and a call without a receipt is made again only if that is safe.
-//! - A task is carried out by one holder at a time. Whoever takes a task over first takes its lease
-//!   and then reads it: what the one before still tries to write is refused.
-//! - A run keeps the definitions that it was started with. It keeps no grants: each call is made
-//!   with what its owner holds then.
+//! - The journal is on disk before anything leaves the process. After a crash the state is folded
+//!   from the events, and a call without a receipt is repeated only if that is safe.
+//! - A task has one holder at a time. A new holder first takes the lease and then reads the task:
+//!   later writes of the previous holder are refused.
+//! - A run keeps the definitions that it was started with. It keeps no grants: each call uses the
+//!   current grants of its user.
 
 mod client;
 mod cut_off;
@@ -65,7 +65,7 @@ use tokio_util::sync::CancellationToken;
 use work::TaskEffectHandler;
 pub(crate) use work::class;
 
-/// What runs are carried out with.
+/// The dependencies for executing runs.
 #[derive(Clone)]
 pub struct Runner {
     toolbox: Arc<Toolbox>,
@@ -75,33 +75,33 @@ pub struct Runner {
     stop: CancellationToken,
 }
 
-/// How a run stands.
+/// The status of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RunStatus {
-    /// Done, with this result.
+    /// Completed with this result.
     Completed(Json),
-    /// Failed, for this reason.
+    /// Failed for this reason.
     Failed(String),
-    /// Called off, by somebody.
+    /// Cancelled by this user.
     Cancelled(String),
-    /// A person said no, for this reason.
+    /// Rejected by a person, for this reason.
     Rejected(String),
     /// Waits for a person, a time, a signal or another task.
     Waiting,
-    /// This process ends; another takes it up.
+    /// This process stops; another one continues the run.
     HandedOver,
 }
 
-/// A run and how it stands.
+/// A run and its status.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ran {
     /// Its task.
     pub task: TaskId,
-    /// How it stands.
+    /// The status.
     pub standing: RunStatus,
-    /// Events so far.
+    /// The number of events so far.
     pub steps: u64,
-    /// The task above it that slept until this one ended.
+    /// The parent task that slept until this one ended.
     pub parent: Option<TaskId>,
     /// What it waits for.
     pub awaited: Option<Awaited>,
@@ -112,25 +112,25 @@ pub struct Ran {
 /// Receives the progress of a run.
 pub type Watch = Arc<dyn Fn(ProgressEvent) + Send + Sync>;
 
-/// What a person decided.
+/// The decision of a person.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Decided {
     /// The decision.
     pub action: HumanAction,
-    /// Words for the agent.
+    /// A message for the agent.
     pub message: String,
     /// Changes of the state.
     pub updates: JsonObject,
-    /// Who.
+    /// The user.
     pub by: Label,
-    /// From where.
+    /// The channel.
     pub from: String,
-    /// The digest of what they were shown. A decision over anything else is refused.
+    /// The digest of what the user was shown. A decision on anything else is refused.
     pub shown: Sha256Hex,
 }
 
 impl Runner {
-    /// Over a toolbox, with models by name and the definitions of a home.
+    /// A runner over a toolbox, with models by name and the definitions of a home.
     pub fn new(toolbox: Arc<Toolbox>, models: Arc<Models>, home: PathBuf) -> Result<Self> {
         let app = toolbox.app();
         let id = app.random.uuid_v7(app.clock.now())?.simple().to_string();
@@ -138,27 +138,27 @@ impl Runner {
         Ok(Self { toolbox, models, home, holder, stop: CancellationToken::new() })
     }
 
-    /// As this holder: a worker with a name of its own.
+    /// Sets the lease holder: a worker with its own name.
     #[must_use]
     pub fn held_by(mut self, holder: LeaseHolder) -> Self {
         self.holder = holder;
         self
     }
 
-    /// With another lease under the name that it has.
+    /// Sets the lease duration.
     #[must_use]
     pub fn leased_for(mut self, lease: Duration) -> Self {
         self.holder.lease = lease;
         self
     }
 
-    /// Who carries the tasks out.
+    /// The lease holder.
     #[must_use]
     pub fn holder(&self) -> &LeaseHolder {
         &self.holder
     }
 
-    /// Begins nothing new once this is called: what runs comes to its end and is handed over.
+    /// Sets a stop token: when cancelled, nothing new starts, and running tasks are handed over.
     #[must_use]
     pub fn stopped_by(mut self, stop: CancellationToken) -> Self {
         self.stop = stop;
@@ -173,8 +173,7 @@ impl Runner {
         self.app().clock.now()
     }
 
-    /// The model of an agent: one of the settings, the built-in one, or an OpenAI-compatible
-    /// address.
+    /// The model of an agent: a configured one, the built-in one, or an OpenAI-compatible address.
     fn model(&self, llm: &LlmConfig) -> std::result::Result<Arc<dyn Model>, steward_models::ModelError> {
         if let Some(model) = self.models.get(llm.model.as_str()) {
             return Ok(model);
@@ -193,9 +192,9 @@ impl Runner {
         Ok(Arc::new(OpenAi::new(options)?))
     }
 
-    /// The workflow or agent of this name, checked.
+    /// Compiles the workflow or agent with this name.
     pub async fn program(&self, name: &str) -> Result<Program> {
-        // Tools of servers that were never looked at are not known yet.
+        // The tools of new servers are not known yet.
         let _a_tool_that_is_missing_is_told_by_the_program = self.toolbox.look_at_new().await;
         let folder = std::path::Path::new(name).parent().filter(|folder| !folder.as_os_str().is_empty());
         let near = folder.map(std::path::Path::to_path_buf);
@@ -204,7 +203,7 @@ impl Runner {
         Definitions { home: &self.home, registry: self.toolbox.registry(), beside, near }.program(name)
     }
 
-    /// The names of the workflows and of the agents of the home, in the order of the alphabet.
+    /// The names of the workflows and of the agents of the home, in alphabetical order.
     #[must_use]
     pub fn defined(&self) -> (Vec<String>, Vec<String>) {
         let known =
@@ -212,14 +211,14 @@ impl Runner {
         (known.names("workflows"), known.names("agents"))
     }
 
-    /// Runs a workflow or an agent until it ends or waits for a person.
+    /// Runs a workflow or an agent until it ends or has to wait.
     pub async fn start(&self, user: &UserId, name: &str, input: Json, watch: Option<Watch>) -> Result<Ran> {
         let program = self.program(name).await?;
         program.check_input(&input).map_err(Error::Input)?;
         self.run(user, program, input, watch).await
     }
 
-    /// Runs a program until it ends or waits for a person.
+    /// Runs a program until it ends or has to wait.
     pub async fn run(
         &self,
         user: &UserId,
@@ -232,8 +231,8 @@ impl Runner {
         self.begin(user.clone(), task, program.into(), input, Child::default(), watch).await
     }
 
-    /// Runs an agent of a conversation until it ends or waits for a person. The watcher hears the
-    /// task's id first.
+    /// Runs an agent of a conversation until it ends or has to wait. The watcher gets the task's id
+    /// first.
     pub(crate) async fn run_in_conversation(
         &self,
         user: &UserId,
@@ -249,7 +248,7 @@ impl Runner {
         self.begin(user.clone(), task, program.into(), Json::String(said), child, Some(watch)).await
     }
 
-    /// Puts a workflow or an agent in the queue: whoever is free runs it.
+    /// Queues a workflow or an agent for any worker.
     pub async fn submit(&self, user: &UserId, name: &str, input: &Json) -> Result<TaskId> {
         self.toolbox.callers().now(user)?;
         let program = self.program(name).await?;
@@ -356,8 +355,8 @@ impl Runner {
         })
     }
 
-    /// Runs a sub-agent or a sub-workflow as a task of its own; one that was begun before a crash
-    /// is taken up again.
+    /// Runs a sub-agent or a sub-workflow as a sub-task; one that started before a crash is
+    /// resumed.
     fn sub(
         &self,
         sub: Sub,
@@ -387,7 +386,7 @@ impl Runner {
                 Ok(Ran { standing: RunStatus::Failed(why), .. }) => Err(why),
                 Ok(Ran { standing: RunStatus::Cancelled(by), .. }) => Err(format!("called off by {by}")),
                 Ok(Ran { standing: RunStatus::Waiting, task, .. }) => return EffectOutcome::Sleeps(task),
-                // Somebody else carries it on; its end wakes this one.
+                // Another process runs it; its end wakes this one.
                 Err(Error::Busy { .. } | Error::Store(steward_store::Error::LeaseLost)) => {
                     return EffectOutcome::Sleeps(task);
                 }
@@ -400,7 +399,7 @@ impl Runner {
     }
 }
 
-/// Runs a program with this effect handler and keeps nothing: for what needs no proof.
+/// Runs a program with this effect handler and stores nothing.
 pub async fn unkept(
     program: Arc<Program>,
     input: Json,
@@ -413,20 +412,20 @@ pub async fn unkept(
     run.carry_on([Child::default().started(task, input, at)]).await
 }
 
-/// What a run was started from, and what it started.
+/// The definition and the sub-tasks of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lineage {
-    /// Such as `workflow review`.
+    /// The title, such as `workflow review`.
     pub title: String,
     /// The digest of the definition that the run keeps.
     pub version: Sha256Hex,
-    /// The tasks of its sub-agents and sub-workflows, in the order in which they began.
+    /// The tasks of its sub-agents and sub-workflows, in the order of their start.
     pub children: Vec<TaskId>,
     /// The signals that its nodes wait for.
     pub signals: Vec<String>,
 }
 
-/// What a run was started from, and what it started.
+/// The definition and the sub-tasks of a run.
 pub async fn lineage(store: &dyn Store, scope: &Scope, task: TaskId) -> Result<Lineage> {
     let (program, events) = history(store, scope, task).await?;
     let mut children = Vec::new();
@@ -447,14 +446,14 @@ pub async fn lineage(store: &dyn Store, scope: &Scope, task: TaskId) -> Result<L
     })
 }
 
-/// The events of a run and the program they happened to.
+/// The events of a run, with its program.
 pub async fn history(store: &dyn Store, scope: &Scope, task: TaskId) -> Result<(Program, Vec<Event>)> {
     let stored = log::load(store, scope, task).await?;
     Ok((stored.program, stored.events))
 }
 
 impl Ran {
-    /// How a run stands by what is stored of it.
+    /// The status of a stored run.
     fn of(stored: &Stored) -> Self {
         let state = steward_engine::fold(&stored.program, &stored.events);
         Self {
@@ -494,21 +493,21 @@ fn page_of(state: &State) -> Option<&'static str> {
     }
 }
 
-/// Whose name a run goes under.
+/// The agent name of a run's task.
 fn agent_of(program: &Program) -> Result<AgentName> {
     let title = program.definition().root.title();
     let name = title.rsplit(' ').next().unwrap_or_default();
     Ok(AgentName::new(name).or_else(|_| AgentName::new("engine"))?)
 }
 
-/// What a task is told of where it comes from.
+/// The origin of a task.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct Child {
     #[serde(skip)]
     parent: Option<TaskId>,
     depth: u8,
     untrusted: bool,
-    /// What was said before; it is kept with the first event.
+    /// The earlier messages of the conversation; they are stored with the first event.
     #[serde(skip)]
     earlier: Vec<EarlierMessage>,
     #[serde(default, skip_serializing_if = "RunContext::is_empty")]
@@ -527,7 +526,7 @@ struct Sub {
     id: EffectId,
     task: TaskId,
     input: Json,
-    /// Whether its result is a value, and not only a summary.
+    /// Whether its result is a value, not only a summary.
     gives_value: bool,
     definition: steward_engine::Definition,
     child: Child,

@@ -1,8 +1,8 @@
-//! Looking back: the state at any step, and a run done again against what was recorded.
+//! Inspection and replay: the state at any step, and a run replayed against its record.
 //!
-//! Nothing is called and nothing is written here. A replay feeds the recorded events to the engine
-//! once more, beside the program they happened to: the first step at which another program would
-//! have done something else is told.
+//! Nothing is called or written here. A replay feeds the recorded events to the engine again, in
+//! parallel with the recorded program. The first step at which another program would behave
+//! differently is reported.
 
 use super::{RunStatus, Runner, log};
 use crate::error::{Error, Result};
@@ -14,20 +14,20 @@ use steward_store::{Scope, Store};
 /// A run at one of its steps.
 #[derive(Debug, Clone)]
 pub struct RunSnapshot {
-    /// How many events had happened.
+    /// The number of applied events.
     pub step: usize,
-    /// How many there are in all.
+    /// The total number of events.
     pub steps: usize,
-    /// The last of them.
+    /// The last applied event.
     pub event: Option<Event>,
-    /// What followed from it.
+    /// Its effects.
     pub effects: Vec<Effect>,
-    /// The state then.
+    /// The state after it.
     pub state: State,
 }
 
-/// Reads recorded events back: calls `each` with every event and the effects that followed from it,
-/// and gives the state at the end.
+/// Replays recorded events: calls `each` with every event and its effects, and returns the final
+/// state.
 pub(crate) fn read_back(
     program: &Program,
     events: &[Event],
@@ -37,38 +37,38 @@ pub(crate) fn read_back(
     let mut effects = Vec::new();
     for event in events {
         effects.clear();
-        // An event that the engine rejected when it happened is rejected again.
+        // An event that the engine rejected the first time is rejected again.
         let _rejected_again = state.apply_into(program, event, &mut effects);
         each(event, &effects);
     }
     state
 }
 
-/// What came of a replay.
+/// The result of a replay.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Replayed {
-    /// Events that were fed.
+    /// The number of replayed events.
     pub steps: usize,
-    /// Calls in the journal that the engine asked for again, with the same key and arguments.
+    /// Calls in the journal that the engine requested again, with the same key and arguments.
     pub calls: usize,
-    /// The first step at which it went another way: what was done then, and what would be done now.
+    /// The first divergence, if any.
     pub parted: Option<Divergence>,
-    /// How it stands at the end of the replay.
+    /// The status at the end of the replay.
     pub standing: RunStatus,
 }
 
-/// Where a replay parts from the record.
+/// A divergence of a replay from the record.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Divergence {
     /// The step, from 1.
     pub step: usize,
-    /// What followed then.
+    /// The recorded effects.
     pub then: Json,
-    /// What follows now.
+    /// The replayed effects.
     pub now: Json,
 }
 
-/// The run as it stood after so many events.
+/// The run after this many events.
 pub async fn at(store: &dyn Store, scope: &Scope, task: TaskId, step: usize) -> Result<RunSnapshot> {
     let stored = log::load(store, scope, task).await?;
     let steps = stored.events.len();
@@ -86,7 +86,7 @@ pub async fn at(store: &dyn Store, scope: &Scope, task: TaskId, step: usize) -> 
 }
 
 impl Runner {
-    /// Whether every event is the one that the journal has the hash of.
+    /// Checks every event against its hash in the journal.
     async fn untouched(&self, scope: &Scope, task: TaskId) -> Result<()> {
         let store = &self.app().store;
         let rows = store.checkpoints(scope, task).await?;
@@ -100,7 +100,7 @@ impl Runner {
                 let place = data.get("sequence").and_then(Json::as_u64).unwrap_or_default();
                 let row = rows.iter().find(|row| row.sequence == place);
                 let known = data.get("event_sha256").and_then(Json::as_str);
-                // Steps that are no events of the engine have no row.
+                // Steps that are no engine events have no row.
                 if known.is_none() && data.get("sequence").is_none() {
                     continue;
                 }
@@ -113,8 +113,8 @@ impl Runner {
         }
     }
 
-    /// Feeds the recorded events to the program they happened to, or to this one, and tells where
-    /// it would go another way.
+    /// Replays the recorded events with the recorded program, or with another one, and reports the
+    /// first divergence.
     pub async fn replay(&self, scope: &Scope, task: TaskId, other: Option<Program>) -> Result<Replayed> {
         let stored = log::load(&*self.app().store, scope, task).await?;
         let begun = self.begun(scope, task).await?;

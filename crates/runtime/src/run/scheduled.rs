@@ -1,5 +1,4 @@
-//! Tasks that the clock queues: a question or a workflow, with the grants that its owner has at
-//! that moment.
+//! Scheduled tasks: a question or a workflow is queued with the current grants of its user.
 
 use super::{Child, Log, Runner, agent_of};
 use crate::ask::StoredQuestion;
@@ -12,8 +11,8 @@ use steward_domain::{
 };
 
 impl Runner {
-    /// The task of a tick, noted and not yet written: its writer takes what belongs into the same
-    /// transaction.
+    /// The task of a tick, added but not yet written: its writer takes further changes into the
+    /// same transaction.
     pub(crate) async fn scheduled_task(&self, schedule: &Schedule) -> Result<(TaskId, Log)> {
         let (user, now) = (&schedule.user_id, self.now());
         let caller = self.toolbox.callers().now(user)?;

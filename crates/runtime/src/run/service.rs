@@ -1,13 +1,12 @@
-//! A worker: takes tasks from the queue that all workers share, in turn and fairly, and carries
-//! them out.
+//! A worker: claims tasks from the shared queue, fairly between users, and runs them.
 //!
 //! Invariants
-//! - A task is carried out under its lease. A worker that lost it writes nothing more and lets the
-//!   run go.
-//! - At most so many tasks run at once, in all and for one user. The rest wait in the store, not in
-//!   memory.
-//! - When it is told to stop it takes nothing new, lets what runs come to its end for a while, and
-//!   hands the rest over.
+//! - A task runs under its lease. A worker that lost the lease writes nothing more and drops the
+//!   run.
+//! - The number of parallel tasks is limited, in total and for each user. The rest wait in the
+//!   store, not in memory.
+//! - On shutdown it claims nothing new, lets running tasks finish for a limited time, and hands the
+//!   rest over.
 
 use super::{Ran, RunStatus, Runner, cut_off};
 use crate::crash::{self, CrashPoint};
@@ -22,16 +21,16 @@ use steward_store::{Change, Commit, Lease, Scope, Store};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-/// How much a worker does.
+/// The options of a worker.
 #[derive(Debug, Clone)]
 pub struct ServiceOptions {
-    /// Tasks at once.
+    /// The maximum number of parallel tasks.
     pub at_once: u32,
-    /// Tasks at once for one user.
+    /// The maximum number of parallel tasks for one user.
     pub per_user: u32,
-    /// How long what runs may take to come to its end when the worker stops.
+    /// The time for running tasks to finish on shutdown.
     pub drain: Duration,
-    /// Whether it stops when nothing waits and nothing runs.
+    /// Whether it stops when nothing is queued and nothing runs.
     pub until_empty: bool,
 }
 
@@ -41,7 +40,7 @@ impl Default for ServiceOptions {
     }
 }
 
-/// What a worker tells of a task.
+/// Receives the result of each task.
 pub type TaskObserver = Arc<dyn Fn(TaskId, &std::result::Result<Ran, String>) + Send + Sync>;
 
 /// A worker.
@@ -50,14 +49,14 @@ pub struct Service {
     options: ServiceOptions,
 }
 
-/// The longest wait between two looks at the queue: tasks whose time comes are not announced.
+/// The longest interval between two polls of the queue: timed tasks are not announced.
 const LOOK: Duration = Duration::from_millis(500);
 
-/// How long a task rests that could not be taken up for a passing reason.
+/// The delay of a task that failed to start for a temporary reason.
 const REST: Duration = Duration::from_secs(5);
 
 impl Service {
-    /// A worker over a runner. Its name is the runner's holder.
+    /// A worker over a runner. Its name is that of the runner's lease holder.
     #[must_use]
     pub fn new(runner: Runner, options: ServiceOptions) -> Self {
         Self { runner, options }
@@ -71,9 +70,9 @@ impl Service {
         &self.runner.holder.name
     }
 
-    /// Works until it is told to stop.
+    /// Runs until it is stopped.
     pub async fn run(&self, stop: CancellationToken, tell: TaskObserver) -> Result<()> {
-        // What an earlier process of this name still held is free again.
+        // Leases of an earlier process with this name are released.
         self.store().release_all(self.worker(), self.runner.now()).await?;
         cut_off::free_cut_off(self.runner.app()).await?;
         let handing_over = CancellationToken::new();
@@ -107,14 +106,13 @@ impl Service {
         Ok(())
     }
 
-    /// Whether no task is ready or held. One that waits for its time or for a person is not waited
-    /// for.
+    /// Whether no task is ready or claimed. Tasks that wait for a time or a person do not count.
     async fn is_empty(&self) -> bool {
         let depth = self.store().queue_depth(self.runner.now()).await;
         depth.is_ok_and(|depth| depth.ready == 0 && depth.claimed == 0)
     }
 
-    /// A store that does not answer is asked again after a while: the worker outlives it.
+    /// Claims tasks. An unavailable store is polled again later: the worker does not stop.
     async fn claim(&self, free: u32) -> Vec<Lease> {
         let (now, lease) = (self.runner.now(), self.runner.holder.lease);
         match self.store().claim(self.worker(), now, lease, free, self.options.per_user).await {
@@ -129,8 +127,8 @@ impl Service {
 }
 
 impl Runner {
-    /// Carries one claimed task out. One that can never run is ended with the reason; one that
-    /// cannot run now rests a while.
+    /// Runs one claimed task. A task that can never run is ended with the reason; one that cannot
+    /// run now is delayed.
     async fn one(&self, lease: Lease, tell: &super::service::TaskObserver) {
         let task = lease.task;
         crash::here(CrashPoint::AfterClaim);

@@ -1,10 +1,10 @@
-//! Signals: messages from outside for a run. A signal is stored first; the run takes it from there,
-//! whether it works, waits or has not begun.
+//! Signals: external messages for a run. A signal is stored first; the run takes it from the store,
+//! whether it is running, waiting or not started.
 //!
 //! Invariants
-//! - A signal counts once: its id follows from the run and the sender's key, and the engine takes a
-//!   key once. A process may die anywhere between storing, taking and settling.
-//! - What does not fit what the run declares is refused before it is stored.
+//! - A signal counts once: its id is derived from the run and the sender's key, and the engine
+//!   takes a key once. A process may die anywhere between storing, taking and settling.
+//! - A signal that the run does not declare is rejected before it is stored.
 
 use super::{Runner, log};
 use crate::ask::AppContext;
@@ -20,31 +20,31 @@ use steward_domain::{
 use steward_journal::Draft;
 use steward_store::{Change, Commit, Scope, Store};
 
-/// Signals that are looked at in one round.
+/// The maximum number of signals in one round.
 const ROUND: u32 = 500;
-/// How long a signal rests whose run cannot take it now, in microseconds.
+/// The delay of a signal that its run cannot take now, in microseconds.
 const REST: i64 = 5_000_000;
-/// Bytes of what a signal carries.
+/// The maximum size of a signal's payload in bytes.
 const MOST_BYTES: usize = 256 * 1024;
 
-/// A signal as it is sent.
+/// A signal to send.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewSignal {
     /// The run.
     pub task: TaskId,
     /// Its name.
     pub name: String,
-    /// What it carries.
+    /// The payload.
     pub data: Json,
-    /// The sender's idempotency key; without one every sending counts.
+    /// The sender's idempotency key; without one every signal counts.
     pub key: Option<String>,
-    /// Who sends it.
+    /// The sender.
     pub by: Label,
 }
 
 impl Runner {
-    /// Stores a signal for a run, which takes it as soon as it can. Says whether it is new: the
-    /// same key again changes nothing.
+    /// Stores a signal for a run, which takes it as soon as possible. Returns whether it is new: a
+    /// repeated key changes nothing.
     pub async fn signal(&self, scope: &Scope, new: NewSignal) -> Result<bool> {
         let (store, now) = (&*self.app().store, self.now());
         let id = new.task;
@@ -90,7 +90,7 @@ impl Runner {
         let mut commit = Commit::new(signal.user_id.clone(), id).entry(entry);
         commit.changes.push(put_saved(signal.clone(), None)?);
         JournalWriter::write_once(store, &Scope::User(signal.user_id.clone()), commit).await?;
-        // Read after the signal is stored: a run that pauses later looks for it once more.
+        // Read after the signal is stored: a run that pauses later checks for signals again.
         let task = store.task(&system, id).await?;
         if task.is_some_and(|task| task.status == TaskStatus::Paused) {
             wake(self.app(), &signal.user_id, id).await?;
@@ -98,8 +98,8 @@ impl Runner {
         Ok(true)
     }
 
-    /// Brings back runs that paused before their signal was noticed, and settles signals of
-    /// runs that have ended.
+    /// Resumes runs that paused before they noticed their signal, and settles signals of ended
+    /// runs.
     pub(super) async fn round_of_signals(&self) -> Result<()> {
         let (app, now) = (self.app(), self.now());
         for item in app.store.due_items(SavedKind::Signal, now, ROUND).await? {
@@ -110,7 +110,7 @@ impl Runner {
                 settle(app, &user, signal).await;
                 continue;
             };
-            // Another replica may do the same: the first one wakes the run.
+            // Several replicas may do this: the first one wakes the run.
             let before = signal.updated_at;
             signal.next_at = Some(Timestamp::from_micros(now.micros() + REST));
             signal.updated_at = after(now, before);
@@ -128,7 +128,7 @@ impl Runner {
     }
 }
 
-/// The signals that have arrived for a run and were not taken yet, oldest first.
+/// The pending signals of a run, oldest first.
 pub(super) async fn arrived(store: &dyn Store, task: TaskId) -> Result<Vec<Signal>> {
     let any_time = Timestamp::from_micros(i64::MAX);
     let items = store.due_items(SavedKind::Signal, any_time, ROUND).await?;
@@ -141,7 +141,7 @@ pub(super) async fn arrived(store: &dyn Store, task: TaskId) -> Result<Vec<Signa
     Ok(signals)
 }
 
-/// Notes that a signal was taken. One that cannot be noted is taken again, which changes nothing.
+/// Marks a signal as taken. If that fails, it is taken again, which changes nothing.
 pub(super) async fn settle(app: &AppContext, user: &UserId, mut signal: Signal) {
     signal.next_at = None;
     signal.updated_at = after(app.clock.now(), signal.updated_at);
@@ -151,7 +151,7 @@ pub(super) async fn settle(app: &AppContext, user: &UserId, mut signal: Signal) 
     let _taken_again = JournalWriter::write_once(&*app.store, &Scope::User(user.clone()), commit).await;
 }
 
-/// Gives a paused run its turn.
+/// Queues a paused run.
 pub(super) async fn wake(app: &AppContext, user: &UserId, task: TaskId) -> Result<()> {
     let mut commit = Commit::new(user.clone(), task);
     commit.changes.push(Change::Enqueue { task, ready_at: app.clock.now() });

@@ -1,13 +1,10 @@
-//! Stored runs are taken up again: after a crash, after a decision, to be called off, or as the
-//! beginning of another.
+//! Resumes stored runs: after a crash, after a decision, for cancellation, or as a fork.
 //!
 //! Invariants
-//! - First the lease, then the reading. Whatever the one before wrote is seen, and whatever they
-//!   still try to write is refused. Somebody who is at the task keeps it, unless it is called off
-//!   or they are gone.
-//! - A person's decision is written in the transaction that takes the lease, with the use of its
-//!   gate. Of many decisions one counts; the others do not take the run from the process that goes
-//!   on with it.
+//! - The lease is taken before the run is read. Everything that the previous holder wrote is seen,
+//!   and its later writes are refused. A live holder keeps the task, unless the task is cancelled.
+//! - A decision is written in the transaction that takes the lease and consumes its gate. Only one
+//!   decision counts; the others do not take the run from the process that continues it.
 
 use super::cut_off;
 use super::executor::EffectHandler as _;
@@ -26,43 +23,43 @@ use steward_engine::{Effect, EffectId, Event, InFlight, Program, State};
 use steward_journal::Draft;
 use steward_store::{Change, Commit, GateDecision, Lease, Scope, Verdict};
 
-/// How a stored run is taken up again.
+/// How a stored run is resumed.
 pub(super) struct ResumeRequest {
-    /// Who called it off.
+    /// The user who cancelled it.
     cancelled: Option<String>,
-    /// What goes into the transaction that takes the lease: a decision.
+    /// A decision, written in the transaction that takes the lease.
     with: Option<Written>,
     taking: LeaseConflict,
-    /// Whether its end wakes the task above.
+    /// Whether its end wakes the parent task.
     wakes: bool,
 }
 
 impl ResumeRequest {
-    /// By itself, if nobody is at it.
+    /// Resumes it only if no other process holds it.
     fn free() -> Self {
         Self { cancelled: None, with: None, taking: LeaseConflict::Free, wakes: true }
     }
 
-    /// Under a task that is being carried out and waits for it.
+    /// Resumes it under a running parent that waits for it.
     pub(super) fn sub() -> Self {
         Self { wakes: false, ..Self::free() }
     }
 }
 
-/// A decision as it is written.
+/// The entry and the changes of a decision.
 pub(super) struct Written {
     entry: Draft,
     changes: Vec<Change>,
 }
 
 impl Runner {
-    /// Goes on with a run after a crash. One that waits for a person still waits. One that somebody
-    /// else is at stays theirs.
+    /// Continues a run after a crash. A run that waits for a person still waits. A run with a live
+    /// holder stays with it.
     pub async fn resume(&self, scope: &Scope, task: TaskId, watch: Option<Watch>) -> Result<Ran> {
         self.take_over(scope, task, ResumeRequest::free(), watch).await
     }
 
-    /// Goes on with a run after a person's decision over exactly what they were shown.
+    /// Continues a run after a person's decision on exactly what was shown.
     pub async fn decide(
         &self,
         scope: &Scope,
@@ -74,15 +71,15 @@ impl Runner {
         self.take_over(scope, task, ResumeRequest { with, ..ResumeRequest::free() }, watch).await
     }
 
-    /// Calls a run off, whoever is at it: they find that the task is no longer theirs.
+    /// Cancels a run, even if another process holds it: that process loses its lease.
     pub async fn cancel(&self, scope: &Scope, task: TaskId, by: &Label) -> Result<Ran> {
         let cancelled = Some(by.to_string());
         let takes = ResumeRequest { cancelled, taking: LeaseConflict::Anyhow, ..ResumeRequest::free() };
         self.take_over(scope, task, takes, None).await
     }
 
-    /// What a decision writes: the event, its entry, and the use of the gate. One that does not fit
-    /// what waits is refused here, before anything is taken.
+    /// The writes of a decision: the event, its entry, and the use of the gate. A decision that
+    /// does not match the request is rejected before the lease is taken.
     async fn decision(
         &self,
         scope: &Scope,
@@ -140,13 +137,13 @@ impl Runner {
         Ok(Written { entry, changes: vec![Change::Decide(decision), row] })
     }
 
-    /// Begins another run with the first events of one. Calls that had begun there are not made
-    /// again unless that is safe.
+    /// Starts another run with the first events of this one. Calls that had started are repeated
+    /// only if that is safe.
     pub async fn fork(&self, scope: &Scope, task: TaskId, steps: usize, watch: Option<Watch>) -> Result<Ran> {
         self.fork_from(scope, task, steps, None, watch).await
     }
 
-    /// Begins another run of the same program with another input.
+    /// Starts another run of the same program with another input.
     pub async fn fork_with_input(&self, scope: &Scope, task: TaskId, input: Json) -> Result<Ran> {
         self.fork_from(scope, task, 1, Some(input), None).await
     }
@@ -165,7 +162,7 @@ impl Runner {
         }
         let stored = log::load(&*self.app().store, scope, task).await?;
         let known = stored.events.len();
-        // The first event is the start: without it there is no run.
+        // The first event is the start, which every run needs.
         if !(1..=known).contains(&steps) {
             return Err(Error::NoStep { task: task.to_string(), step: steps, steps: known });
         }
@@ -198,8 +195,8 @@ impl Runner {
         run.carry_on([Event::Recovered { in_flight: begun, at: self.now() }]).await
     }
 
-    /// Takes the task's lease, reads it, and goes on with it. A task above that slept until this
-    /// one ended goes on too.
+    /// Takes the task's lease, reads it, and continues it. A parent that slept until this task
+    /// ended continues, too.
     async fn take_over(
         &self,
         scope: &Scope,
@@ -211,7 +208,7 @@ impl Runner {
         let mut last = ran.clone();
         while let Some(parent) = last.parent.filter(|_| last.standing.is_final()) {
             last = match self.taken(scope, parent, ResumeRequest::free(), watch.clone()).await {
-                // A worker was quicker.
+                // A worker was faster.
                 Err(Error::Busy { .. }) => break,
                 other => other?,
             };
@@ -255,13 +252,13 @@ impl Runner {
         };
         let ran = self.go_on(lease.clone(), &known, takes.cancelled, watch, takes.wakes).await;
         if let (Err(_), Some(lease)) = (&ran, lease) {
-            // Whoever is free may try; one that is no longer ours is not ours to give.
+            // Releases the lease for other workers; a lost lease cannot be released.
             let _or_the_lease_runs_out = store.release(&lease, self.now()).await;
         }
         ran
     }
 
-    /// How a task stands that has ended.
+    /// The status of an ended task.
     pub(super) async fn ended(&self, scope: &Scope, task: Valid<Task>) -> Result<Ran> {
         let rows = self.app().store.checkpoints(scope, task.id).await?;
         match cut_off::subject(&rows) {
@@ -270,7 +267,7 @@ impl Runner {
         }
     }
 
-    /// Goes on with a task that is held.
+    /// Continues a task whose lease is held.
     pub(super) async fn go_on(
         &self,
         lease: Option<Lease>,
@@ -312,8 +309,7 @@ impl Runner {
         run.carry_on(std::iter::once(first).chain(cancelled).chain(refused)).await
     }
 
-    /// The state after so many events, and the calls of that moment that had begun and have no
-    /// receipt.
+    /// The state after these events, and its calls that had started and have no receipt.
     async fn folded(
         &self,
         scope: &Scope,
@@ -342,7 +338,7 @@ impl Runner {
         Ok((state, in_flight))
     }
 
-    /// The calls of a task that are in the journal as begun.
+    /// The keys of a task's calls that the journal records as started.
     pub(super) async fn begun(&self, scope: &Scope, task: TaskId) -> Result<BTreeSet<String>> {
         let mut begun = BTreeSet::new();
         let mut after = 0;

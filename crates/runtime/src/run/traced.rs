@@ -1,5 +1,5 @@
-//! One span for each stretch of a run, in the words of the GenAI semantic conventions: who, which
-//! task, how it came out. What was asked and answered is in none of its fields.
+//! One span for each active phase of a run, by the GenAI semantic conventions: agent, task,
+//! outcome. Prompts and answers are in none of its fields.
 
 use super::{Ran, RunStatus};
 use crate::error::Result;
@@ -41,7 +41,7 @@ pub(super) fn span(program: &Program, task: TaskId) -> Span {
     span
 }
 
-/// How it came out.
+/// Records the outcome.
 pub(super) fn end(span: &Span, ran: &Result<Ran>) {
     if span.is_disabled() {
         return;

@@ -1,5 +1,5 @@
-//! Carries out what the engine asks for: a tool through the gateway, a model, a timer. Each piece
-//! of work ends in one event.
+//! Executes effects of the engine: a tool through the gateway, a model, a sub-task. Each effect
+//! ends in one event.
 
 use super::executor::{EffectHandler, EffectOutcome, Work};
 use super::internal::{self, RunContext};
@@ -25,10 +25,10 @@ use steward_store::Change;
 use steward_tools::call::Receipt;
 use steward_tools::{Content, Error as ToolError, Output};
 
-/// Bytes of a result that go into the engine's state; the whole of it is in the record of the call.
+/// The maximum bytes of a result in the engine's state; the record of the call has all of it.
 const OUTPUT_BYTES: usize = 64 * 1024;
 
-/// What the writer of a mandate is told.
+/// The system prompt for writing a mandate.
 const MANDATE: &str = r#"You read the request of one person. You see their words and the tools, and no result.
 List the calls of tools that the request asks for, those that look something up included. Reply with one JSON object and nothing
 else: {"calls": [{"tool": "mail.send", "arguments": {"to": "ann@x.example", "subject": "Minutes", "body": null}, "each": false}]}
@@ -37,8 +37,7 @@ else: {"calls": [{"tool": "mail.send", "arguments": {"to": "ann@x.example", "sub
 - List nothing that the person did not ask for. Where they hand over what is to be done to a text that you do not see, list only
   the calls that read that text."#;
 
-/// Carries out effects: tools through the gateway, models by their settings, sub-agents as tasks of
-/// their own.
+/// Executes effects: tools through the gateway, models by their settings, sub-agents as sub-tasks.
 pub(super) struct TaskEffectHandler {
     pub(super) runner: Runner,
     pub(super) task: TaskId,
@@ -101,7 +100,7 @@ impl EffectHandler for TaskEffectHandler {
         let (runner, user, watch) = (self.runner.clone(), self.user.clone(), self.watch.clone());
         let journal_writer = self.journal_writer.clone();
         Box::pin(async move {
-            // The task below is seen by others, so what led to it comes first.
+            // The sub-task is visible to others, so the journal is flushed first.
             match journal_writer.flush().await {
                 Ok(()) => runner.sub(sub, user, watch).await,
                 Err(_) => EffectOutcome::Nothing,
@@ -111,7 +110,7 @@ impl EffectHandler for TaskEffectHandler {
 }
 
 impl TaskEffectHandler {
-    /// The run stops: the person for whom it runs is not let in any more.
+    /// Stops the run: its user has lost access.
     fn refused(&self, error: &crate::Error) -> Work {
         let (reason, at) = (error.to_string(), self.runner.now());
         Box::pin(ready(EffectOutcome::Happened(Event::Refused { reason, at })))
@@ -120,7 +119,7 @@ impl TaskEffectHandler {
 
 impl Runner {
     /// Calls a tool. The effect's key is the call's id, so that the record of the call is found
-    /// again after a crash.
+    /// after a crash.
     async fn call_tool(
         &self,
         task: TaskId,
@@ -169,7 +168,7 @@ impl Runner {
         Some(Event::ToolEnded { effect: id, outcome, at: self.now() })
     }
 
-    /// Asks a model. Whatever led to the question is on disk before it leaves the process.
+    /// Calls a model. The journal is on disk before the request leaves the process.
     async fn ask_model(
         &self,
         id: EffectId,
@@ -179,7 +178,7 @@ impl Runner {
         journal_writer: &JournalWriter,
         watch: Option<Watch>,
     ) -> Event {
-        // A mandate is about our own calls.
+        // A mandate covers only our own calls, so the client's options do not apply.
         let client = client.filter(|_| !asked.is_mandate);
         let failed = |class: ErrorClass, message: String| Event::ModelFailed {
             effect: id,
@@ -206,7 +205,7 @@ impl Runner {
             None => ask_once(&*model, &asked.chat, id, watch.as_ref()).await,
         };
         match answered {
-            // It was told what is wrong and asked again before.
+            // The model was already asked to correct its answer.
             Err(error @ ModelError::NotJson { .. }) if client.is_some() => {
                 failed(ErrorClass::User, error.to_string())
             }
@@ -231,7 +230,7 @@ impl Runner {
         }
     }
 
-    /// What the model of this effect is shown, copied out of the state.
+    /// The model request of this effect, copied from the state.
     fn asked(
         &self,
         program: &Program,
@@ -267,8 +266,8 @@ impl Runner {
         Some(Asked { chat, names, llm: prompt.agent.llm_config.clone(), is_mandate: false })
     }
 
-    /// The person's words, and the names and types of the tools that they may use now. No text of a
-    /// server is in it.
+    /// The user's text, and the names and types of the tools that the user may use now. It contains
+    /// no text of a server.
     fn mandate_text(&self, prompt: &Prompt<'_>, words: &str, caller: &Caller) -> String {
         let mut text = String::from("Tools:\n");
         for (name, _) in prompt.offered().filter(|(_, agent)| !agent) {
@@ -282,7 +281,7 @@ impl Runner {
         format!("{text}\nToday is {today}.\n\nThe request:\n{words}\n\nReply with the JSON of the calls.")
     }
 
-    /// A tool as the model is shown it. One that the caller may not use now is not shown.
+    /// A tool as the model sees it; `None` if the caller may not use it now.
     fn offered(&self, name: &str, agent: bool, names: &Names, caller: &Caller) -> Option<OfferedTool> {
         let own = internal::about(name).filter(|_| !agent);
         if let Some((description, parameters)) = own {
@@ -308,7 +307,7 @@ impl Runner {
     }
 }
 
-/// Asks a model once, and tells each part of its words where somebody watches.
+/// Calls a model once, and streams its text if there is a watcher.
 pub(super) async fn ask_once(
     model: &dyn Model,
     chat: &Chat,
@@ -321,7 +320,7 @@ pub(super) async fn ask_once(
     }
 }
 
-/// Asks a model and tells each part of its words as it arrives.
+/// Calls a model and reports each part of its text as it arrives.
 async fn streamed(
     model: &dyn Model,
     chat: &Chat,
@@ -340,7 +339,7 @@ async fn streamed(
     Err(ModelError::BrokeOff { host: model.name().to_owned(), detail })
 }
 
-/// A question to a model, ready to be sent.
+/// A model request, ready to be sent.
 struct Asked {
     chat: Chat,
     names: Names,
@@ -348,7 +347,7 @@ struct Asked {
     is_mandate: bool,
 }
 
-/// The names of tools as every provider takes them: letters, digits, `_` and `-`, at most 64.
+/// Tool names that every provider accepts: letters, digits, `_` and `-`, at most 64 characters.
 struct Names(BTreeMap<String, String>);
 
 impl Names {
@@ -415,8 +414,8 @@ fn succeeded(receipt: Receipt) -> ToolOutcome {
     ToolOutcome::Success { output: carried(receipt.output), artifact }
 }
 
-/// What goes on to the next step: the structured value where there is one that is not too large,
-/// else the words.
+/// The output for the next step: the structured value if it exists and is not too large, otherwise
+/// the text.
 fn carried(output: Output) -> Json {
     let words = output.words();
     match output.structured {

@@ -1,10 +1,10 @@
 //! Alerts: conditions on the answers of scheduled questions.
 //!
 //! Invariants
-//! - An alert is told once while it stands: the tick is settled, the alert changes and what is to
-//!   be sent is written in one transaction, so neither a restart nor a second replica tells it
-//!   again.
-//! - In quiet hours nothing is told. What still stands at the first tick after them is told then.
+//! - An active alert is sent once: the settled tick, the changed alert and the deliveries are
+//!   written in one transaction, so neither a restart nor a second replica sends it again.
+//! - In quiet hours nothing is sent. An alert that is still active at the first tick after them is
+//!   sent then.
 
 use super::{Cadence, merged};
 use crate::ask::{EarlierAnswer, earlier_answer};
@@ -19,23 +19,23 @@ use steward_domain::{
 };
 use steward_store::{Change, Page, Scope};
 
-/// An alert to be made.
+/// A new alert.
 #[derive(Debug, Clone)]
 pub struct NewAlert {
-    /// The schedule whose answers are looked at.
+    /// The schedule whose answers are checked.
     pub schedule: ScheduleId,
-    /// What it is called.
+    /// The name.
     pub name: Label,
-    /// When it stands.
+    /// The condition.
     pub condition: AlertCondition,
     /// Hours in which nothing is sent.
     pub quiet: Option<QuietHours>,
-    /// Where it is sent.
+    /// The delivery targets.
     pub notify: Vec<DeliveryTarget>,
 }
 
 impl Runner {
-    /// Makes an alert on a schedule.
+    /// Creates an alert on a schedule.
     pub async fn add_alert(&self, scope: &Scope, new: NewAlert, surface: &str) -> Result<Alert> {
         let store = &*self.app().store;
         let schedule: Schedule = find_saved(store, scope, new.schedule.0).await?;
@@ -66,7 +66,7 @@ impl Runner {
         Ok(alert)
     }
 
-    /// Notes that somebody has seen an alert that stands.
+    /// Records that a user has acknowledged an active alert.
     pub async fn acknowledge(&self, scope: &Scope, id: AlertId, by: &UserId, surface: &str) -> Result<Alert> {
         let store = &*self.app().store;
         let mut alert: Alert = find_saved(store, scope, id.0).await?;
@@ -91,7 +91,7 @@ impl Runner {
         write_saved(store, &alert.user_id, id.0, EventType::AlertChanged, surface, data, changes).await
     }
 
-    /// Looks at the answer of a tick whose task has ended.
+    /// Checks the answer of a tick whose task has ended.
     pub(super) async fn settle_tick(&self, tick: &ScheduleTick) -> Result<()> {
         let store = &*self.app().store;
         let scope = Scope::User(tick.user_id.clone());
@@ -175,7 +175,7 @@ impl Runner {
     }
 }
 
-/// What is sent of an answer.
+/// The payload of a delivery.
 fn content(schedule: &Schedule, task: &Task, tick: &ScheduleTick, answer: Option<&EarlierAnswer>) -> Json {
     json!({
         "schedule": { "id": schedule.id, "name": schedule.name },
@@ -189,7 +189,7 @@ fn number(answer: &EarlierAnswer) -> Option<f64> {
     answer.result.get("number").and_then(Json::as_f64)
 }
 
-/// How an alert stands after an answer, and whether it is told now.
+/// The alert after an answer, and whether it is sent now.
 fn judge(mut alert: Alert, value: Option<f64>, quiet: bool, at: Timestamp) -> (Alert, bool) {
     let holds = match (alert.condition, value, alert.last_value) {
         (AlertCondition::Missing, value, _) => value.is_none(),
@@ -201,7 +201,7 @@ fn judge(mut alert: Alert, value: Option<f64>, quiet: bool, at: Timestamp) -> (A
         }
         (AlertCondition::Changed(_), Some(_), None) => false,
     };
-    // What is missing says nothing about a threshold: it stands as it stood.
+    // A missing value does not decide a threshold: the alert keeps its status.
     let undecided = value.is_none() && alert.condition != AlertCondition::Missing;
     alert.last_value = value.or(alert.last_value);
     if undecided {

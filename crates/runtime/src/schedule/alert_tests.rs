@@ -1,4 +1,4 @@
-//! When an alert stands, and when it is told.
+//! When an alert is active, and when it is sent.
 
 use super::*;
 
@@ -22,7 +22,7 @@ fn alert(condition: AlertCondition) -> Alert {
     }
 }
 
-/// Whether each answer in turn tells the alert, and how it stands in the end.
+/// Whether each answer in turn sends the alert, and its final status.
 fn course(condition: AlertCondition, answers: &[(Option<f64>, bool)]) -> (Vec<bool>, AlertStatus) {
     let mut one = alert(condition);
     let mut told = Vec::new();

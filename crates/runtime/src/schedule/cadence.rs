@@ -1,11 +1,11 @@
-//! When a schedule runs: a cron pattern or plain words, in an IANA time zone.
+//! The times of a schedule: a cron pattern or plain words, in an IANA time zone.
 //!
 //! Invariants
-//! - The next tick depends on the pattern, the zone and a moment, and on nothing else: every
-//!   replica finds the same one.
-//! - Where the clock goes forward, a time of day that does not exist runs at the first moment after
-//!   the gap. Where it goes back, a time of day that comes twice runs at the first. Patterns that
-//!   repeat within the hour run through both.
+//! - The next tick depends only on the pattern, the zone and a time: every replica computes the
+//!   same one.
+//! - When clocks go forward, a time of day in the gap runs at the first moment after the gap. When
+//!   clocks go back, a time of day that occurs twice runs at the first. Patterns that repeat within
+//!   the hour run through both.
 
 use crate::error::{Error, Result};
 use croner::Cron;
@@ -14,10 +14,10 @@ use jiff::tz::TimeZone;
 use jiff::{Timestamp as Instant, Zoned};
 use steward_domain::Timestamp;
 
-/// Gaps that are looked behind: no zone has so many between two ticks that count.
+/// The maximum number of skipped gaps: no zone has this many between two real ticks.
 const MOST_GAPS: usize = 64;
 
-/// When a schedule runs.
+/// The times of a schedule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cadence {
     /// Minute, hour, day of month, month, day of week; or with seconds first.
@@ -30,7 +30,7 @@ const EXAMPLES: &str = "Write such as \"every Monday 8:00 Europe/Berlin\", \"wee
     minutes\", \"monthly on the 1st at 6:00\", or a cron pattern such as \"0 8 * * 1\"";
 
 impl Cadence {
-    /// Reads a cadence. The zone may stand at its end; else it is `zone`.
+    /// Parses a cadence. The zone may be at its end; otherwise it is `zone`.
     pub fn read(text: &str, zone: &str) -> Result<Self> {
         let mut words: Vec<String> =
             text.split_whitespace().map(|word| word.trim_matches(',').to_owned()).collect();
@@ -61,14 +61,14 @@ impl Cadence {
         TimeZone::get(&self.zone).map_err(unknown)
     }
 
-    /// The first tick after a moment; none when the pattern has no more.
+    /// The first tick after a time; `None` when the pattern has no more.
     pub fn next_after(&self, moment: Timestamp) -> Result<Option<Timestamp>> {
         let (pattern, zone) = (self.pattern()?, self.time_zone()?);
         let instant = Instant::from_microsecond(moment.micros())
             .map_err(|error| Error::Cadence(format!("the time {moment} cannot be used: {error}")))?;
         let mut from = instant.to_zoned(zone);
-        // Where the clock goes forward, the end of the gap comes out also for times of day outside
-        // of it: those are no ticks.
+        // When clocks go forward, the cron library also returns the end of the gap for times of day
+        // outside the gap. Those are no ticks.
         for _ in 0..MOST_GAPS {
             let Ok(next) = pattern.find_next_occurrence(&from, false) else { return Ok(None) };
             if pattern.is_time_matching(&next).unwrap_or(false) || is_in_gap_before(&pattern, &next) {
@@ -79,7 +79,7 @@ impl Cadence {
         Ok(None)
     }
 
-    /// The minute of the day at a moment in a zone.
+    /// The minute of the day at a time in a zone.
     pub(super) fn minute_of_day(zone: &str, moment: Timestamp) -> Result<u16> {
         let cadence = Self { cron: String::new(), zone: zone.to_owned() };
         let instant = Instant::from_microsecond(moment.micros())
@@ -89,7 +89,7 @@ impl Cadence {
     }
 }
 
-/// Whether a time of day of the pattern lies in the gap that ends at a moment.
+/// Whether a time of day of the pattern is in the gap that ends at a time.
 fn is_in_gap_before(pattern: &Cron, moment: &Zoned) -> bool {
     let Ok(before) = moment.checked_sub(jiff::Span::new().seconds(1)) else { return false };
     let gap = moment.offset().seconds() - before.offset().seconds();

@@ -1,4 +1,4 @@
-//! Words and patterns, and the ticks they have where clocks change.
+//! Words and patterns, and their ticks at clock changes.
 
 use super::*;
 

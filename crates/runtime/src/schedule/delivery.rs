@@ -1,10 +1,10 @@
-//! Deliveries: what schedules and alerts send out, with retries and receipts.
+//! Deliveries of schedules and alerts, with retries and receipts.
 //!
 //! Invariants
-//! - What is to be sent is in the store before it is sent, and each try leaves an entry with its
-//!   receipt. A process that dies between a try and its receipt sends it again under the same id:
-//!   the receiver can tell.
-//! - It leaves through the door for outbound HTTP: only hosts that the operator listed are reached.
+//! - A delivery is in the store before it is sent, and each attempt leaves an entry with its
+//!   receipt. A process that dies between an attempt and its receipt sends it again under the same
+//!   id, so the receiver can detect duplicates.
+//! - Deliveries use the outbound HTTP client: only hosts that the operator listed are reached.
 
 use super::merged;
 use crate::ask::AppContext;
@@ -18,31 +18,31 @@ use steward_domain::{
 };
 use steward_tools::egress::{EgressClient, Request, Rules};
 
-/// Deliveries that are tried in one round.
+/// The maximum number of deliveries in one round.
 const ROUND: u32 = 20;
-/// How often a delivery is tried before it is given up.
+/// The maximum number of attempts of a delivery.
 const ATTEMPTS: u32 = 8;
-/// How long a receiver may take.
+/// The timeout of a request.
 const TIMEOUT: Duration = Duration::from_secs(15);
-/// While one replica sends, the others leave it alone for so long.
+/// How long a sending replica claims a delivery, in microseconds.
 const CLAIM: i64 = 60_000_000;
 
 /// Sends deliveries.
 pub struct Deliverer {
     client: EgressClient,
-    /// Signs what is sent.
+    /// The secret that signs deliveries.
     secret: Option<String>,
 }
 
 impl Deliverer {
-    /// Over what the operator allows, signing with this secret.
+    /// A deliverer with the operator's egress rules and this secret.
     #[must_use]
     pub fn new(mut rules: Rules, secret: Option<String>) -> Self {
         rules.allow_writes = true;
         Self { client: EgressClient::new(rules), secret }
     }
 
-    /// Tries what is due.
+    /// Sends the due deliveries.
     pub(super) async fn round(&self, context: &AppContext) -> Result<()> {
         let now = context.clock.now();
         for item in context.store.due_items(SavedKind::Delivery, now, ROUND).await? {
@@ -75,7 +75,7 @@ impl Deliverer {
                 delivery.receipt = Some(why);
             }
             Err(why) => {
-                // 5 s, 10 s, 20 s, ... about ten minutes at the end.
+                // The waits are 5 s, 10 s, 20 s, ... up to 320 s before the last attempt.
                 let wait = 5_000_000_i64 << (delivery.attempts.min(8) - 1);
                 delivery.next_at = Some(Timestamp::from_micros(at.micros() + wait));
                 delivery.receipt = Some(why);
@@ -125,7 +125,7 @@ impl Deliverer {
     }
 }
 
-/// HMAC-SHA256 over `SECONDS.BODY`, as hexadecimal digits: what a receiver compares.
+/// HMAC-SHA256 over `SECONDS.BODY` in hexadecimal, for the receiver to compare.
 #[must_use]
 pub fn signature(secret: &str, seconds: i64, body: &str) -> String {
     const BLOCK: usize = 64;

@@ -1,11 +1,11 @@
-//! Schedules: questions and workflows that run by the clock, on any number of replicas.
+//! Schedules: questions and workflows that run at set times, on any number of replicas.
 //!
 //! Invariants
-//! - A tick queues one task. The row of the tick, the schedule's next moment and the task are one
-//!   transaction; a replica that comes second is refused whole.
-//! - No tick is forgotten: the next moment moves only in the transaction that takes a tick or says
-//!   that it is left out.
-//! - What runs by the clock runs with the grants that its owner has at that moment.
+//! - A tick queues one task. The row of the tick, the schedule's next time and the task are one
+//!   transaction; that of a second replica is rejected completely.
+//! - No tick is lost: the next time moves only in the transaction that takes a tick or records that
+//!   it is skipped.
+//! - Scheduled work runs with the current grants of its user.
 
 mod alert;
 mod cadence;
@@ -27,35 +27,35 @@ use steward_domain::{
 use steward_store::{Change, Page, Scope};
 use tokio_util::sync::CancellationToken;
 
-/// How often the clock is looked at.
+/// The polling interval.
 const LOOK: Duration = Duration::from_millis(500);
-/// Schedules that are looked at in one round.
+/// The maximum number of schedules in one round.
 const ROUND: u32 = 100;
-/// Ticks that are counted when many were missed: beyond, only the last is known.
+/// The maximum number of missed ticks in one round; the next round continues.
 const MOST_MISSED: usize = 100_000;
 
-/// A schedule to be made.
+/// A new schedule.
 #[derive(Debug, Clone)]
 pub struct NewSchedule {
-    /// Whose.
+    /// The owner.
     pub user: UserId,
-    /// What it is called.
+    /// The name.
     pub name: Label,
-    /// When it runs, as a cron pattern or in words.
+    /// The times, as a cron pattern or in words.
     pub cadence: String,
     /// The zone, unless the cadence names one.
     pub zone: String,
-    /// What runs.
+    /// The question or workflow.
     pub subject: ScheduleSubject,
-    /// What happens with ticks that nobody was there for.
+    /// How to handle missed ticks.
     pub catch_up: CatchUp,
-    /// Where the answer is sent.
+    /// The delivery targets of the answer.
     pub deliver_to: Vec<DeliveryTarget>,
 }
 
 impl Runner {
-    /// Makes a schedule. What it names is checked now; what its owner may do is checked at each
-    /// tick.
+    /// Creates a schedule. Its workflow and cadence are checked now; the rights of its owner are
+    /// checked at each tick.
     pub async fn add_schedule(&self, new: NewSchedule, surface: &str) -> Result<Schedule> {
         let cadence = Cadence::read(&new.cadence, &new.zone)?;
         if let ScheduleSubject::Workflow { workflow, .. } = &new.subject {
@@ -95,7 +95,7 @@ impl Runner {
         Ok(schedule)
     }
 
-    /// Pauses a schedule, or lets it go on from now.
+    /// Pauses a schedule, or continues it from now.
     pub async fn pause_schedule(
         &self,
         scope: &Scope,
@@ -141,10 +141,10 @@ impl Runner {
         write_saved(store, &schedule.user_id, id.0, EventType::ScheduleChanged, surface, data, changes).await
     }
 
-    /// Takes the ticks that are due until it is told to stop, and sends out what they give.
+    /// Handles due ticks and deliveries until it is stopped.
     pub async fn keep_schedules(&self, deliverer: &Deliverer, stop: &CancellationToken) {
         while !stop.is_cancelled() {
-            // A store that does not answer is asked again: what is due stays due.
+            // An unavailable store is polled again: due ticks stay due.
             if let Err(error) = self.round(deliverer).await {
                 tracing::warn!(code = error.code(), "schedules were not looked at: {error}");
             }
@@ -155,13 +155,13 @@ impl Runner {
         }
     }
 
-    /// One look at the clock.
+    /// One poll of ticks and deliveries.
     pub async fn round(&self, deliverer: &Deliverer) -> Result<()> {
         let store = &self.app().store;
         for item in store.due_items(SavedKind::Schedule, self.now(), ROUND).await? {
             let Some(schedule) = Schedule::from_item(item.into_inner()) else { continue };
             match self.take_tick(schedule).await {
-                // Another replica was quicker.
+                // Another replica was faster.
                 Ok(()) | Err(Error::Store(steward_store::Error::Conflict { .. })) => {}
                 Err(error) => return Err(error),
             }
@@ -175,7 +175,7 @@ impl Runner {
         deliverer.round(self.app()).await
     }
 
-    /// Takes the tick of a schedule that is due: queues its task, and moves the schedule on.
+    /// Takes the due tick of a schedule: queues its task, and sets the next time.
     async fn take_tick(&self, mut schedule: Schedule) -> Result<()> {
         let Some(first) = schedule.next_at else { return Ok(()) };
         let (now, cadence, seen) = (self.now(), schedule.cadence()?, schedule.updated_at);
@@ -183,7 +183,7 @@ impl Runner {
         let mut left_out = 0_usize;
         let mut next = cadence.next_after(due)?;
         if schedule.catch_up != CatchUp::All {
-            // Those before the last one that has passed are left out, and said to be.
+            // All missed ticks except the last are skipped, and their number is recorded.
             while let Some(later) = next.filter(|later| *later <= now && left_out < MOST_MISSED) {
                 (due, left_out) = (later, left_out + 1);
                 next = cadence.next_after(due)?;
@@ -191,7 +191,7 @@ impl Runner {
         }
         schedule.next_at = next;
         schedule.updated_at = after(now, seen);
-        // One that comes this late was missed: its minute is over.
+        // A tick that is more than a minute late was missed.
         let missed = now.micros() - due.micros() > 60_000_000;
         if schedule.catch_up == CatchUp::Skip && missed {
             let (id, user) = (schedule.id, schedule.user_id.clone());
@@ -206,8 +206,8 @@ impl Runner {
         self.queue_tick(schedule, seen, due, said).await
     }
 
-    /// Queues the task of a tick in the transaction that takes it. What cannot be queued ends the
-    /// tick with the reason.
+    /// Queues the task of a tick in the transaction that takes it. If that fails, the tick ends
+    /// with the reason.
     async fn queue_tick(
         &self,
         mut schedule: Schedule,
@@ -252,7 +252,7 @@ fn merged(one: &serde_json::Value, more: serde_json::Value) -> serde_json::Value
     serde_json::Value::Object(members)
 }
 
-/// What a schedule knows of its own time.
+/// The cadence of a schedule.
 trait Timed {
     fn cadence(&self) -> Result<Cadence>;
 }

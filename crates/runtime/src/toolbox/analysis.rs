@@ -1,10 +1,9 @@
-//! The tools of analysis as tools of the registry, and the analyst as a sub-agent: whoever calls
-//! them names the data.
+//! Analysis tools for the registry, and the analyst as a sub-agent. The caller names the data.
 //!
-//! Invariant: a tool reads only what the operator granted: files inside the granted folders,
-//! databases named by a domain. What counts is where a file really is: a symlink in a granted
-//! folder grants nothing, and Steward's own home is never data. The person at the command line may
-//! read more with `steward ask --data`; an agent that was talked into it may not.
+//! Invariant: a tool reads only what the operator granted: files inside the granted folders, and
+//! sources named by a domain. The canonical path of a file decides: a symlink in a granted folder
+//! grants nothing, and Steward's own home is never data. A user at the command line may read more
+//! with `steward ask --data`; a manipulated agent may not.
 
 use crate::ask::{AppContext, Ask};
 use crate::progress::ProgressEvent;
@@ -24,12 +23,12 @@ use steward_policy::{Access, AdmittedCall, Caller, Limits};
 use steward_tools::builtin::file::beneath::is_own;
 use steward_tools::{Content, Context, Error, Output, Progress, Result, Tool};
 
-/// What tools may read as data.
+/// The data that tools may read.
 #[derive(Debug, Default)]
 pub struct Grounds {
     /// Folders in which any file may be read.
     folders: Vec<PathBuf>,
-    /// Addresses and files that a domain names, with the domain.
+    /// The addresses and files of the domains.
     listed: Mutex<Vec<DomainSource>>,
     /// Steward's own home.
     home: Option<PathBuf>,
@@ -45,20 +44,20 @@ pub struct DomainSource {
 }
 
 impl Grounds {
-    /// Files inside these folders, but none of this home.
+    /// Grants the files inside these folders, but none of this home.
     #[must_use]
     pub fn new(folders: &[PathBuf], home: &Path) -> Self {
         let folders = folders.iter().filter_map(|folder| folder.canonicalize().ok()).collect();
         Self { folders, listed: Mutex::default(), home: home.canonicalize().ok() }
     }
 
-    /// Takes on what the domains name now.
+    /// Sets the current sources of the domains.
     pub fn list(&self, sources: Vec<DomainSource>) {
         *self.listed.lock().unwrap_or_else(PoisonError::into_inner) = sources;
     }
 
-    /// Checks that a caller may read a source: one of a domain that they may ask about, or files
-    /// inside the granted folders. What counts is what will be opened, not how it is written.
+    /// Checks that a caller may read a source: one of a granted domain, or files inside the granted
+    /// folders. The check applies to the resolved path, not to its spelling.
     fn admit(&self, caller: &Caller, source: &str) -> Result<()> {
         let listed = self.listed.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let (asked, withheld): (Vec<_>, Vec<_>) =
@@ -67,8 +66,7 @@ impl Grounds {
             return Ok(());
         }
         let refuse = |rule: String| Error::Path { path: source.to_owned(), rule };
-        // Grants of single tables say what may be read of the domains' data. Other files would have
-        // no such limit.
+        // Table grants limit the data of domains. Other files would have no such limit.
         if !caller.tables.is_empty() || !caller.rows.tables.is_empty() {
             return Err(refuse("your grants name tables: only data of your domains can be read".into()));
         }
@@ -92,15 +90,15 @@ impl Grounds {
             Ok(_) => Ok(()),
             Err(error) => Err(match refused.take() {
                 Some(reason) => refuse(reason),
-                // Outside of what is granted, what exists and what does not are refused alike.
+                // Outside the grants, existing and missing files give the same error.
                 None if self.names_granted(source) => failed("sql.run", &error),
                 None => refuse(self.granted()),
             }),
         }
     }
 
-    /// Whether a source that was not found lies where this caller may look, by every way to read
-    /// its text.
+    /// Whether a source that was not found is inside the granted folders, by every interpretation
+    /// of its text.
     fn names_granted(&self, source: &str) -> bool {
         let is_pattern = source.contains(['*', '?', '[']);
         let after = |mark: &str| source.split_once(mark).map(|(_, path)| path);
@@ -115,13 +113,13 @@ impl Grounds {
         !(is_pattern && source.contains("..")) && readings.into_iter().flatten().all(inside)
     }
 
-    /// What is granted, in words.
+    /// The grants as text.
     fn granted(&self) -> String {
         let folders: Vec<String> = self.folders.iter().map(|folder| folder.display().to_string()).collect();
         format!("granted: {}", if folders.is_empty() { "nothing".to_owned() } else { folders.join(", ") })
     }
 
-    /// Why a file may not be read; nothing when it may.
+    /// Why a file may not be read; `None` when it may.
     fn refusal(&self, path: &Path, asked: &[PathBuf], withheld: &[PathBuf]) -> Option<String> {
         let Ok(real) = path.canonicalize() else { return Some(self.granted()) };
         let within = |roots: &[PathBuf]| roots.iter().any(|root| real.starts_with(root));
@@ -136,12 +134,12 @@ impl Grounds {
     }
 }
 
-/// What analysis may take and show, from the settings.
+/// The rules of analysis, from the settings.
 #[derive(Debug, Clone, Default)]
 pub struct AnalysisRules {
-    /// Columns that may and may not be read.
+    /// The allowed and blocked columns.
     pub policy: RequestPolicy,
-    /// Rows and seconds.
+    /// The limits of rows and seconds.
     pub constraints: Constraints,
 }
 
@@ -153,7 +151,7 @@ pub(super) struct AnalysisTool {
     pub(super) rules: AnalysisRules,
 }
 
-/// The schema of a tool's arguments, with the data beside them.
+/// The schema of a tool's arguments, extended by the data.
 pub(super) fn parameters(tool: &str) -> JsonObject {
     let Some(Json::Object(mut schema)) = analysis::schema(tool) else { return JsonObject::new() };
     let data = json!({ "type": "array", "items": { "type": "string" }, "minItems": 1,
@@ -251,8 +249,7 @@ fn table(frame: &Frame) -> JsonObject {
         .collect()
 }
 
-/// The analyst: a question in plain language, answered in a session of its own; what comes back is
-/// a summary.
+/// The analyst: answers a question in plain language in its own session, and returns a summary.
 pub(super) struct Analyst {
     pub(super) app: AppContext,
     pub(super) grounds: Arc<Grounds>,
@@ -312,7 +309,7 @@ impl Tool for Analyst {
             policy: self.rules.policy.clone(),
             constraints: self.rules.constraints,
         };
-        // What the conversation read before counts by the grants of now, as much as what is named.
+        // The current grants apply to sources of the conversation as much as to named ones.
         let sources = self.app.sources_of(&ask).await.map_err(|error| unanswered(&name, &error))?;
         sources.iter().try_for_each(|source| self.grounds.admit(call.caller(), source))?;
         let report = context.progress.clone();
@@ -347,7 +344,7 @@ impl Tool for Analyst {
     }
 }
 
-/// A question that could not be taken.
+/// The error of a question that could not be accepted.
 fn unanswered(tool: &str, error: &crate::Error) -> Error {
     Error::Failed {
         tool: tool.to_owned(),
@@ -356,7 +353,7 @@ fn unanswered(tool: &str, error: &crate::Error) -> Error {
     }
 }
 
-/// The answer in words: what a person or a model reads first.
+/// The answer as text, for a person or a model.
 fn spoken(answer: &crate::ask::Answer) -> String {
     let mut text = answer.answer.clone();
     for finding in &answer.response.summary.key_findings {

@@ -1,4 +1,4 @@
-//! What tools may open as data, by every spelling of a source.
+//! Access checks of data sources, in every spelling.
 
 use super::{DomainSource, Grounds};
 use steward_domain::UserId;
@@ -90,7 +90,7 @@ fn a_domain_that_is_not_granted_is_not_read_through_tools() {
     let caller = shop_only();
     assert!(scene.admits(&caller, &scene.path("outside/shop.csv")));
     assert!(!scene.admits(&caller, &scene.path("outside/hr.csv")));
-    // Not even through a folder that is granted.
+    // Not even through a granted folder.
     scene.grounds.folders.push(scene.folder.path().join("outside").canonicalize().unwrap());
     assert!(scene.admits(&caller, &scene.path("outside/secret.csv")));
     assert!(!scene.admits(&caller, &scene.path("outside/hr.csv")));

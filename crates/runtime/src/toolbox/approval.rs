@@ -1,13 +1,13 @@
-//! Calls that wait for a person. A waiting call is a paused task with a checkpoint that holds
+//! Calls that wait for approval. A waiting call is a paused task with a checkpoint that holds
 //! exactly what was shown; it survives a restart.
 //!
 //! Invariants
-//! - What waits is the tool as policy resolved it. Who may decide is checked on that name.
+//! - The waiting call names the tool as policy resolved it. The right to decide is checked on that
+//!   name.
 //! - A decision names the digest that was shown. Another digest is another call.
-//! - The call is made with what its owner holds now; for an owner who is not let in any more
-//!   nothing is called.
-//! - The approval, the end of the waiting and the intent of the call are one transaction. Of many
-//!   decisions one counts, and approving makes the call that was shown once, and no other.
+//! - The call uses the current grants of its user; without access nothing is called.
+//! - The approval, the end of the wait and the intent of the call are one transaction. Only one
+//!   decision counts, and an approval makes exactly the shown call, once.
 
 use super::ledger::{ReleaseLedger, StoreLedger};
 use crate::caller::Callers;
@@ -30,48 +30,47 @@ use steward_store::{Change, Commit, GateDecision, Page, Scope, Store, TaskFilter
 use steward_tools::ApprovalRequest;
 use steward_tools::call::{Receipt, Request, ToolGateway};
 
-/// A call that waits for a person.
+/// A call that waits for approval.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Waiting {
-    /// The task that is paused.
+    /// The paused task.
     pub task: TaskId,
-    /// For whom the call would be made.
+    /// The user of the call.
     pub user: UserId,
-    /// Which tool; the first of several.
+    /// The tool; the first of several.
     pub tool: String,
-    /// All tools, where several calls are decided on together.
+    /// All tools, where several calls are decided together.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<String>,
-    /// With exactly this; by number and tool, where there are several.
+    /// The exact arguments; keyed by number and tool where there are several.
     pub arguments: JsonObject,
-    /// Where each argument came from.
+    /// The provenance of each argument.
     pub provenance: JsonObject,
-    /// Why a person is asked.
+    /// Why approval is required.
     pub reason: String,
-    /// What the approval is bound to.
+    /// The digest that the approval is bound to.
     pub digest: String,
-    /// Since when.
+    /// The time of the request.
     pub since: Timestamp,
-    /// Until when; afterwards it is rejected.
+    /// The expiry; afterwards it is rejected.
     pub until: Timestamp,
-    /// The roles that may decide; everybody who may approve when empty.
+    /// The roles that may decide; when empty, every user with the right to approve.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub approvers: Vec<String>,
-    /// What the task is to do, for whom decides.
+    /// The description of the task, for the approver.
     pub description: String,
-    /// The node of a workflow that asks.
+    /// The node of a workflow that requests it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub node: String,
 }
 
 impl Waiting {
-    /// Every tool that a decision over it releases. Who decides must be allowed to decide on all of
-    /// them.
+    /// Every tool that a decision releases. The approver needs the right to decide on all of them.
     pub fn released_tools(&self) -> impl Iterator<Item = &str> {
         std::iter::once(&self.tool).chain(&self.tools).map(String::as_str)
     }
 
-    /// What a decision over it names.
+    /// The task and digest that a decision names.
     pub fn shown(&self) -> Result<Shown> {
         Ok(Shown { task: self.task, digest: Sha256Hex::new(self.digest.clone())? })
     }
@@ -81,25 +80,25 @@ impl Waiting {
     }
 }
 
-/// A call that nobody decided on is rejected after this.
+/// The timeout of an approval.
 const PATIENCE: Duration = Duration::from_secs(24 * 3600);
 
-/// The gateway's waiting calls.
+/// The waiting calls of the gateway.
 #[derive(Clone)]
 pub struct Approvals {
-    /// Where the waiting calls are kept.
+    /// The store.
     pub store: Arc<dyn Store>,
-    /// Tells the time.
+    /// The clock.
     pub clock: Arc<dyn Clock>,
-    /// Makes ids.
+    /// The generator of ids.
     pub random: Arc<dyn Random>,
-    /// Writes approved calls down.
+    /// Journals approved calls.
     pub(super) ledger: Arc<StoreLedger>,
-    /// Says what the owner of a call holds when it is made.
+    /// Resolves the current grants of a call's user.
     pub(super) callers: Callers,
 }
 
-/// What a person decides on: the task that waits, and the digest of what they were shown.
+/// The subject of a decision: the waiting task, and the digest of what was shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Shown {
     /// The task.
@@ -108,14 +107,14 @@ pub struct Shown {
     pub digest: Sha256Hex,
 }
 
-/// Who refuses a call that a person approved.
+/// The decider of a call that was approved but is denied by policy.
 const POLICY: &str = "policy";
 
 /// A single call has one gate.
 const GATE: u64 = 0;
 
 impl Approvals {
-    /// Lets a call wait, as a task of its own.
+    /// Stores a waiting call as a task.
     pub async fn wait(&self, request: &Request, needed: &ApprovalRequest) -> Result<Waiting> {
         let ApprovalRequest { tool, digest, reason } = needed;
         let now = self.clock.now();
@@ -174,7 +173,7 @@ impl Approvals {
         Ok(waiting)
     }
 
-    /// The calls that wait, oldest first. What nobody decided in time is rejected on the way.
+    /// The waiting calls, oldest first. Expired ones are rejected on the way.
     pub async fn list(&self, scope: &Scope) -> Result<Vec<Waiting>> {
         let mut found = Vec::new();
         let filter = TaskFilter { status: Some(TaskStatus::Paused) };
@@ -191,8 +190,8 @@ impl Approvals {
         Ok(found)
     }
 
-    /// Makes the call that was shown. Another call, or one that is no longer waiting, is refused. A
-    /// call that could not be made for a passing reason still waits.
+    /// Makes the shown call. Another call, or one that no longer waits, is rejected. A call that
+    /// failed for a temporary reason still waits.
     pub async fn approve(
         &self,
         gateway: &ToolGateway,
@@ -208,8 +207,8 @@ impl Approvals {
         request.provenance = provenance(&waiting.provenance);
         let (digest, gate) = (shown.digest.clone(), Some(waiting.gate()));
         request.approval = Some(Approval { digest, by: by.clone(), gate });
-        // The intent's own change uses the gate up; with it go the end of the waiting and the entry
-        // that says who decided.
+        // The intent consumes the gate. The end of the wait and the entry of the decision are in
+        // the same transaction.
         let (entry, ended) = self.decided(&waiting, checkpoint.clone(), by, Verdict::Approved, "")?;
         let release = ReleaseLedger {
             ledger: &self.ledger,
@@ -235,13 +234,13 @@ impl Approvals {
         Ok(result?)
     }
 
-    /// Whether it is a run of a workflow or an agent that waits under this id, not a single call.
+    /// Whether a run of a workflow or an agent waits under this id, not a single call.
     pub async fn is_run(&self, scope: &Scope, id: TaskId) -> Result<bool> {
         let last = self.store.checkpoints(scope, id).await?.pop();
         Ok(last.is_some_and(|last| last.awaiting_human && last.state.metadata.contains_key("effect")))
     }
 
-    /// Refuses the call.
+    /// Rejects the call.
     pub async fn reject(&self, scope: &Scope, shown: &Shown, by: &Label, why: &str) -> Result<Waiting> {
         let (waiting, checkpoint) = self.waiting(scope, shown).await?;
         self.close(&waiting, checkpoint, by, Verdict::Rejected, why).await?;
@@ -257,8 +256,8 @@ impl Approvals {
             None => None,
         };
         let (waiting, checkpoint) = found.ok_or_else(|| Error::NotWaiting(id.to_string()))?;
-        // A run's gate has its own number and its own way on: decided here, it could be decided
-        // twice.
+        // The gate of a run has its own number and its own handler: decided here, it could be
+        // decided twice.
         if checkpoint.state.metadata.contains_key("effect") {
             return Err(Error::Decision(format!("{id} is a run and is decided as one")));
         }
@@ -302,14 +301,14 @@ impl Approvals {
         Ok(Some((waiting, checkpoint)))
     }
 
-    /// The task, as long as it waits: another decision may have been quicker.
+    /// The task, if it still waits: another decision may have been faster.
     async fn paused(&self, waiting: &Waiting) -> Result<Valid<Task>> {
         let task = self.store.task(&Scope::User(waiting.user.clone()), waiting.task).await?;
         let paused = task.filter(|task| task.status == TaskStatus::Paused);
         paused.ok_or_else(|| Error::NotWaiting(waiting.task.to_string()))
     }
 
-    /// Ends the waiting of a call that was not decided in time, unless a decision came just now.
+    /// Ends an expired wait, unless a decision was just made.
     async fn expire(&self, waiting: &Waiting, checkpoint: Valid<Checkpoint>) -> Result<()> {
         let by = Label::new("timeout")?;
         match self.close(waiting, checkpoint, &by, Verdict::Expired, "nobody decided in time").await {
@@ -338,8 +337,7 @@ impl Approvals {
         let reason =
             if why.is_empty() { format!("rejected by {by}") } else { format!("rejected by {by}: {why}") };
         let paused = self.paused(waiting).await?;
-        // A person's no is an end of its own; a call that ran out of time or that policy refuses
-        // has failed.
+        // A person's rejection is a separate status; an expired or denied call has failed.
         let task = match verdict {
             Verdict::Rejected if by.as_str() != POLICY => paused.reject(reason, self.clock.now())?,
             _ => paused.fail(reason, self.clock.now())?,
@@ -351,7 +349,7 @@ impl Approvals {
         }
     }
 
-    /// The entry of a decision, and the checkpoint that waits no longer.
+    /// The entry of a decision, and the checkpoint without its waiting status.
     fn decided(
         &self,
         waiting: &Waiting,
@@ -362,7 +360,7 @@ impl Approvals {
     ) -> Result<(Draft, Change)> {
         let now = self.clock.now();
         let checkpoint = checkpoint.with(|checkpoint| {
-            // The exact arguments are needed only as long as somebody may still agree to them.
+            // The exact arguments are needed only while the call can still be approved.
             if let Some(arguments) = checkpoint.state.metadata.get_mut("arguments") {
                 *arguments = Redactor::default().redact(arguments.take());
             }

@@ -1,5 +1,5 @@
-//! Keeps what is too large to hand over as an artifact: a file under the home, its hash in the
-//! journal, an address to read it by.
+//! Stores results that are too large as artifacts: a file under the home, its hash in the journal,
+//! and an address for reading it.
 
 use crate::journal_writer::JournalWriter;
 use async_trait::async_trait;
@@ -20,7 +20,7 @@ pub struct StoreArtifactSink {
 }
 
 impl StoreArtifactSink {
-    /// In this folder.
+    /// A sink in the results folder of these artifacts.
     pub fn new(store: Arc<dyn Store>, artifacts: &std::path::Path) -> Self {
         Self { store, folder: artifacts.join("results") }
     }
@@ -58,7 +58,7 @@ impl ArtifactSink for StoreArtifactSink {
     }
 }
 
-/// A plain name with the ending of its kind.
+/// A safe file name with the extension of its type.
 fn file_name(name: &str, mime_type: &str) -> String {
     let plain: String = name
         .chars()

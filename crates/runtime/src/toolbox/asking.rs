@@ -1,7 +1,7 @@
-//! Questions that are asked for a person later: with what they may read at that moment.
+//! Questions on behalf of a user at a later time, with the user's current access rights.
 //!
 //! Invariant: the data of a domain is read with the caller's tables and row rules. Other data is
-//! read for whoever named it.
+//! read only for the user who named it, or for an administrator.
 
 use super::Toolbox;
 use crate::ask::Ask;
@@ -10,7 +10,7 @@ use steward_domain::{Label, UserId};
 use steward_policy::Caller;
 
 impl Toolbox {
-    /// A question for a person over data that somebody named.
+    /// A question for a user over data that another user may have named.
     pub fn ask_for(
         &self,
         caller: &Caller,
@@ -53,7 +53,7 @@ impl Toolbox {
         })
     }
 
-    /// The same for a person who is not there, with the grants that they have now.
+    /// The same for an absent user, with the user's current grants.
     pub fn ask_as(&self, user: &UserId, named_by: &UserId, data: &[String]) -> Result<Ask> {
         let caller = self.callers().now(user)?;
         self.ask_for(caller.held(), named_by, "", data)

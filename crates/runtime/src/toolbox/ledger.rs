@@ -1,10 +1,10 @@
-//! Writes calls of tools into the journal, and the record of each for analytics.
+//! Writes tool calls into the journal, and a record of each for analytics.
 //!
 //! Invariants
-//! - An effect that can be seen from outside happens only after its intent is on disk. A read has
-//!   none: what it was to be is written with what came of it, or beside it when it takes its time,
-//!   and goes to the disk with its receipt.
-//! - An approval is used up in the transaction that writes the intent of its call. When it was used
+//! - A call with side effects is made only after its intent is on disk. The intent of a read is
+//!   written with its result, or in parallel when the read takes long, and is synced with its
+//!   receipt.
+//! - An approval is consumed in the transaction that writes the intent of its call. If it was used
 //!   before, neither is written, and the call is not made.
 
 use crate::crash::{self, CrashPoint};
@@ -36,8 +36,7 @@ impl StoreLedger {
         Self { store, journal_writers, known: Mutex::default() }
     }
 
-    /// A call's record names its tool, so the tool must be known to the store: once for each
-    /// process is enough.
+    /// Stores the tool of a call, because its record refers to it: once for each process is enough.
     async fn introduce(&self, definition: &Valid<ToolDefinition>) -> Result<()> {
         if self.known.lock().unwrap_or_else(PoisonError::into_inner).contains(&definition.id) {
             return Ok(());
@@ -53,8 +52,8 @@ impl StoreLedger {
         Ok(())
     }
 
-    /// Writes with the journal writer of the run that the call belongs to, after what led to it;
-    /// else by itself.
+    /// Writes with the journal writer of the call's run, after its pending entries; otherwise
+    /// directly.
     async fn write(
         &self,
         intent: &Intent,
@@ -63,7 +62,7 @@ impl StoreLedger {
         durability: Durability,
     ) -> Result<()> {
         if let Some(journal_writer) = self.journal_writers.of(intent.chain) {
-            // What uses up an approval may be refused, and nothing that was noted before with it.
+            // This commit may be refused, and earlier entries must not be lost with it.
             if gate(intent).is_some() {
                 return journal_writer
                     .write_apart(entries, changes)
@@ -85,8 +84,8 @@ impl StoreLedger {
         Ok(())
     }
 
-    /// Writes the intent after these entries, with these changes and the use of its approval, in
-    /// one transaction.
+    /// Writes these entries, the intent, these changes and the use of its approval in one
+    /// transaction.
     async fn release(
         &self,
         intent: &Intent,
@@ -105,8 +104,8 @@ impl StoreLedger {
     }
 }
 
-/// Writes a person's decision in the transaction of the call that it releases. A call that is not
-/// made leaves the decision unwritten: what waited still waits.
+/// Writes a decision in the transaction of the call that it releases. If the call is not made, the
+/// decision is not written, and the call still waits.
 pub(super) struct ReleaseLedger<'a> {
     pub(super) ledger: &'a StoreLedger,
     /// The decision, until it is written.
@@ -114,7 +113,7 @@ pub(super) struct ReleaseLedger<'a> {
 }
 
 impl ReleaseLedger<'_> {
-    /// Whether the decision is written, and with it the intent of the call.
+    /// Whether the decision was written, together with the intent of the call.
     pub(super) fn is_released(&self) -> bool {
         self.decision.lock().unwrap_or_else(PoisonError::into_inner).is_none()
     }
@@ -179,7 +178,7 @@ impl Ledger for StoreLedger {
     }
 }
 
-/// The gate whose approval this call uses up.
+/// The gate of the approval that this call consumes.
 fn gate(intent: &Intent) -> Option<Gate> {
     intent.approval.as_ref()?.gate
 }
@@ -220,8 +219,8 @@ fn called(intent: &Intent) -> Result<Draft> {
     };
     let mut data = json!(call);
     if let Json::Object(data) = &mut data {
-        // The arguments stand beside the entry, under a salted hash: they may be personal and can
-        // be erased.
+        // The arguments are stored beside the entry, under a salted hash: they may be personal and
+        // can be erased.
         data.remove("arguments");
         data.insert("tool_version".into(), json!(intent.definition.tool_version));
         data.insert("digest".into(), json!(intent.digest));

@@ -1,10 +1,9 @@
-//! The toolbox: registry, gateway, servers, selection, approvals and skills, put together over the
-//! store.
+//! The toolbox: registry, gateway, servers, selection, approvals and skills over the store.
 //!
 //! Invariants
-//! - Opening it starts no server and sends nothing: what a server offered before is remembered, and
-//!   a server starts when one of its tools is called or when it is looked at.
-//! - A changed file counts from the next call on; a wrong one changes nothing.
+//! - Opening it starts no server and sends nothing: the accepted tools of servers are stored. A
+//!   server starts when one of its tools is called or when its tools are listed.
+//! - A changed file is effective from the next call on; an invalid one changes nothing.
 
 mod analysis;
 mod approval;
@@ -40,26 +39,26 @@ use steward_tools::registry::Registry;
 use steward_tools::skill::Skills;
 use tokio::task::JoinSet;
 
-/// Where the toolbox finds things, and what its tools may touch.
+/// The locations of the toolbox, and the limits of its tools.
 #[derive(Clone)]
 pub struct Options {
     /// The home: `config/`, `skills/`, `memory/`, `artifacts/`, `keys/`.
     pub home: PathBuf,
-    /// Whose overrides apply.
+    /// The environment whose overrides apply.
     pub environment: Environment,
     /// Folders that tools may read and write.
     pub roots: Vec<Root>,
-    /// What analysis may read and take.
+    /// The rules of analysis.
     pub rules: AnalysisRules,
-    /// This very program, which shuts server programs in.
+    /// The path of this program, which starts servers in a sandbox.
     pub launcher: Option<PathBuf>,
     /// Whether changes of the files are watched.
     pub watch: bool,
-    /// What people hold when a task of theirs is carried out.
+    /// Resolves the current grants of users.
     pub grants: Arc<dyn Grants>,
 }
 
-/// Everything that can be done, and the one way to do it.
+/// All tools, and the only way to call them.
 pub struct Toolbox {
     gateway: Arc<ToolGateway>,
     app: AppContext,
@@ -76,11 +75,11 @@ pub struct Toolbox {
     listening: tokio::sync::Mutex<JoinSet<()>>,
 }
 
-/// How long a look at one server may take when all are looked at.
+/// The timeout for one server when all servers are listed.
 const LOOK: Duration = Duration::from_secs(20);
 
 impl Toolbox {
-    /// Puts everything together.
+    /// Opens the toolbox.
     pub async fn open(app: &AppContext, mut options: Options) -> Result<Self> {
         for root in &mut options.roots {
             root.home = Some(options.home.clone());
@@ -123,12 +122,12 @@ impl Toolbox {
         Ok(toolbox)
     }
 
-    /// The journal writers of the runs that are carried out.
+    /// The journal writers of the running tasks.
     pub(crate) fn journal_writers(&self) -> &JournalWriters {
         &self.journal_writers
     }
 
-    /// Reads the files and puts them into force; watches them if that was asked for.
+    /// Loads and applies the configuration files; watches them if requested.
     async fn configure(&self) -> Result<()> {
         let source = Source {
             folder: self.options.home.clone(),
@@ -145,7 +144,7 @@ impl Toolbox {
         Ok(())
     }
 
-    /// Follows changes of the files until it is dropped. Whoever serves calls this beside its work.
+    /// Applies changes of the files until it is dropped. A server runs this in the background.
     pub async fn follow(&self, tell: impl Fn(&Change)) {
         let changes = {
             let watcher = self.watcher.lock().unwrap_or_else(PoisonError::into_inner);
@@ -165,7 +164,7 @@ impl Toolbox {
         }
     }
 
-    /// Reads the files now, so that the next call sees them.
+    /// Reloads the files, so that the next call uses them.
     pub async fn reload(&self) -> Result<()> {
         let configuration = {
             let watcher = self.watcher.lock().unwrap_or_else(PoisonError::into_inner);
@@ -184,7 +183,7 @@ impl Toolbox {
     }
 
     async fn apply(&self, configuration: &Configuration) -> Result<()> {
-        // Permissions first: what was taken away is gone before anything else happens.
+        // Permissions first: a revoked right is effective before anything else.
         self.registry().apply(configuration.clone());
         self.registry().set_builtin(own::builtins(&self.app, &self.options, &self.grounds, configuration)?);
         let enabled = configuration.domains.iter().filter(|(_, domain)| domain.enabled);
@@ -220,7 +219,7 @@ impl Toolbox {
         Ok(())
     }
 
-    /// Looks at a server anew when it says that its list changed.
+    /// Lists a server's tools again when the server reports a change.
     async fn listen(&self, server: &Arc<Watched>) {
         let (server, mut changes) = (server.clone(), server.handle.changes());
         self.listening.lock().await.spawn(async move {
@@ -243,31 +242,31 @@ impl Toolbox {
         &self.gateway
     }
 
-    /// What questions are answered with.
+    /// The dependencies for answering questions.
     #[must_use]
     pub fn app(&self) -> &AppContext {
         &self.app
     }
 
-    /// What analysis may read and take.
+    /// The rules of analysis.
     #[must_use]
     pub fn rules(&self) -> &AnalysisRules {
         &self.options.rules
     }
 
-    /// The calls that wait for a person.
+    /// The calls that wait for approval.
     #[must_use]
     pub fn approvals(&self) -> &Approvals {
         &self.approvals
     }
 
-    /// What people hold now.
+    /// Resolves the current grants of users.
     #[must_use]
     pub fn callers(&self) -> &Callers {
         &self.callers
     }
 
-    /// What was accepted of each server.
+    /// The accepted tools of each server.
     #[must_use]
     pub fn pins(&self) -> &Pins {
         &self.pins
@@ -279,13 +278,13 @@ impl Toolbox {
         Skills::load(&self.options.home.join("skills"))
     }
 
-    /// Calls a tool. One that waits for a person is kept waiting; the error says under which id.
+    /// Calls a tool. A call that needs approval is stored as waiting; the error has its id.
     pub async fn call(&self, request: &Request) -> Result<Receipt> {
         self.find(request).await?;
         Ok(self.gateway.call(request).await?)
     }
 
-    /// A tool that nobody knows may be one of a server that was never looked at.
+    /// An unknown tool may belong to a server whose tools were never listed.
     async fn find(&self, request: &Request) -> Result<()> {
         let unknown =
             |error: &steward_tools::Error| matches!(error, steward_tools::Error::UnknownTool { .. });
@@ -298,8 +297,8 @@ impl Toolbox {
         let server = self.watched(named.unwrap_or_default());
         if let Some(server) = server {
             let looked = server.look().await;
-            // Why its tools are not known says more than that they are not. Others are not told
-            // what there is.
+            // An administrator gets the reason why the server's tools are unknown. Other callers
+            // must not learn which servers exist.
             if request.caller.administrator {
                 looked?;
             }
@@ -314,8 +313,8 @@ impl Toolbox {
         watched.iter().find(|(known, _)| known.as_str() == name).map(|(_, server)| server.clone())
     }
 
-    /// Looks at every server at the same time, each within its own time. What went wrong is told by
-    /// server.
+    /// Lists the tools of all servers in parallel, each with its own timeout. Errors are returned
+    /// by server.
     pub async fn look_at_all(
         &self,
     ) -> Vec<(ServerName, std::result::Result<Arc<Review>, steward_tools::Error>)> {
@@ -337,8 +336,8 @@ impl Toolbox {
         results
     }
 
-    /// Looks at the servers of which nothing is known yet, so that their tools can be named. Those
-    /// that cannot be looked at are told.
+    /// Lists the tools of new servers, so that they can be resolved. Returns the servers that
+    /// failed.
     pub async fn look_at_new(&self) -> Vec<(ServerName, steward_tools::Error)> {
         if self.new_servers().is_empty() {
             return Vec::new();
@@ -347,8 +346,8 @@ impl Toolbox {
         looked.into_iter().filter_map(|(name, looked)| Some((name, looked.err()?))).collect()
     }
 
-    /// Whether a caller may know that a server is set up: they hold what it needs, and may call
-    /// tools of it.
+    /// Whether a caller may know that a server is configured: the caller has its permissions and
+    /// may call its tools.
     #[must_use]
     pub fn may_know(&self, caller: &Caller, server: &ServerName) -> bool {
         let Some(watched) = self.watched(server.as_str()) else { return false };
@@ -356,7 +355,7 @@ impl Toolbox {
         caller.administrator || caller.sees(&any, &watched.handle.config().permissions)
     }
 
-    /// The servers of which nothing is known yet.
+    /// The servers whose tools were never listed.
     #[must_use]
     pub fn new_servers(&self) -> Vec<ServerName> {
         let known = self.registry().snapshot();
@@ -372,9 +371,9 @@ impl Toolbox {
         watched.keys().filter(|server| unknown(server)).cloned().collect()
     }
 
-    /// Looks at one server anew.
+    /// Lists the tools of one server again.
     pub async fn look_at(&self, name: &str) -> Result<Arc<Review>> {
-        // The pool knows which names are near.
+        // The pool's error suggests similar names.
         self.servers.get(name)?;
         let server = self
             .watched(name)
@@ -383,7 +382,7 @@ impl Toolbox {
         Ok(server.look().await?)
     }
 
-    /// How the servers are, and the last lines of each one's log.
+    /// The servers with their status.
     #[must_use]
     pub fn servers(&self) -> Vec<(Arc<steward_tools::mcp::Handle>, Status)> {
         let all = self.servers.all().into_iter();
@@ -394,7 +393,7 @@ impl Toolbox {
         .collect()
     }
 
-    /// Logs a person in to a server; `open` is handed the address that they visit.
+    /// Authenticates a user at a server; `open` gets the address to visit.
     pub async fn login(&self, name: &ServerName, open: impl Fn(&str)) -> Result<()> {
         let handle = self.servers.get(name.as_str())?;
         let options = self.mcp_options();

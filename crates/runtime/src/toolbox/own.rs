@@ -1,4 +1,4 @@
-//! What is part of Steward itself: built-in tools, analysis, the door to the web, the analyst.
+//! The tools of Steward itself: built-in tools, analysis, HTTP requests, the analyst.
 
 use super::Options;
 use super::analysis::{self, AnalysisTool, Analyst, Grounds};
@@ -16,10 +16,10 @@ use steward_tools::config::Configuration;
 use steward_tools::egress::HttpFetch;
 use steward_tools::{Example, Registered, Settings, Tool};
 
-/// Attempts after the first for tools that change nothing.
+/// The number of retries of read-only tools.
 const RETRIES: u32 = 2;
 
-/// Every tool that is built in, set up as the configuration says.
+/// Every built-in tool, configured by the settings.
 pub(super) fn builtins(
     app: &AppContext,
     options: &Options,
@@ -73,7 +73,7 @@ pub(super) fn builtins(
     Ok(all)
 }
 
-/// The agents that are part of Steward.
+/// The built-in agents.
 pub(super) fn agents(app: &AppContext, options: &Options, grounds: &Arc<Grounds>) -> Result<Vec<Registered>> {
     let analyst = Analyst { app: app.clone(), grounds: grounds.clone(), rules: options.rules.clone() };
     let about = "Answers a question in plain language about files, folders and databases: plans, queries, \
@@ -83,7 +83,7 @@ pub(super) fn agents(app: &AppContext, options: &Options, grounds: &Arc<Grounds>
     let parameters = analysis::analyst_parameters();
     let mut definition =
         definition(app, "agent.analyst", about, parameters, "agent_tools", ToolOrigin::SubAgent)?;
-    // Each question is a task of its own with files of its own; asking again is safe but not free.
+    // Each question is a separate task with its own files; repeating it is safe but not free.
     definition = definition.with(|definition| definition.idempotency = Idempotency::Keyed)?;
     let examples =
         ["analyse sales of the first quarter with charts", "how many orders are open in orders.csv?"];
@@ -99,11 +99,11 @@ fn fetch(app: &AppContext, parameters: JsonObject) -> Result<Registered> {
         definition.return_schema = object(HttpFetch::output_schema());
         definition.approval = ApprovalMode::WhenUntrusted;
         definition.timeout_seconds = ToolTimeout::new(60).unwrap_or_default();
-        // Writing methods are refused unless the operator allows them; then each call counts.
+        // Writing methods are refused unless the operator allows them; then no call is repeated.
         let writes = parameters.get("allow_writes").and_then(Json::as_bool).unwrap_or_default();
         definition.idempotency = if writes { Idempotency::None } else { Idempotency::ReadOnly };
-        // It may be repeated, but an address carries what is put into it out of this machine: that
-        // is no plain read.
+        // It may be repeated, but the URL can carry data out of this machine, so it is no plain
+        // read.
         definition.metadata.insert("effect".into(), Effect::Change.name().into());
     })?;
     let allowed = parameters.get("allow").and_then(Json::as_array).is_some_and(|hosts| !hosts.is_empty());
@@ -141,7 +141,7 @@ fn example(request: &str) -> Example {
     Example { request: request.to_owned(), arguments: JsonObject::new() }
 }
 
-/// What analysis says of its tools, in the length that definitions have.
+/// The description of an analysis tool, in the length that definitions need.
 fn about_analysis(name: &str, description: &str) -> String {
     let data = "The data is named with the call: files, folders or databases that are granted.";
     match name {

@@ -1,5 +1,5 @@
-//! Which tool a request means: the index over the registry, kept in step with it, with how calls
-//! went so far.
+//! Tool selection for a request: an index over the registry, kept up to date, with the success of
+//! earlier calls.
 
 use super::Toolbox;
 use crate::error::Result;
@@ -11,10 +11,10 @@ use steward_store::Scope;
 use steward_tools::registry::Filter;
 use steward_tools::select::{CallHistory, Entry, Index, Request, Selection};
 
-/// Tools that a request may mean, or the question that is to be asked.
+/// The tools that match a request, or a clarifying question.
 pub type Found = Selection;
 
-/// The index and the generation that it shows.
+/// The index and its registry generation.
 pub(super) struct Searcher {
     index: Mutex<(u64, Arc<Index>)>,
 }
@@ -25,11 +25,11 @@ impl Searcher {
     }
 }
 
-/// Calls of the last thirty days count as experience.
+/// The number of days of calls that count as experience.
 const EXPERIENCE_DAYS: i64 = 30;
 
 impl Toolbox {
-    /// The tools that a request may mean, the likeliest first, for somebody who may use them.
+    /// The tools that match a request and that the caller may use, likeliest first.
     pub async fn search(&self, caller: &Caller, text: &str, limit: usize) -> Result<Found> {
         let index = self.current_index().await?;
         let snapshot = self.registry().snapshot();
@@ -46,7 +46,7 @@ impl Toolbox {
         Ok(found.await.map_err(|error| steward_tools::Error::Bug { detail: error.to_string() })?)
     }
 
-    /// The index over what there is now; only what changed is embedded.
+    /// The index over the current registry; only changed tools are embedded.
     async fn current_index(&self) -> Result<Arc<Index>> {
         let snapshot = self.registry().snapshot();
         let (generation, index) = self.index.index.lock().unwrap_or_else(PoisonError::into_inner).clone();

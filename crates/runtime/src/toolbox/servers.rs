@@ -1,8 +1,8 @@
-//! MCP servers in the registry: what they offer is looked over before it is used, at every start
-//! and at every change.
+//! MCP servers in the registry: their tools are reviewed before use, at every start and at every
+//! change.
 //!
-//! Invariant: a tool of a server is called only while the server, as it runs now, offers exactly
-//! what was accepted. A server that starts anew is asked for its list first.
+//! Invariant: a tool of a server is called only while the running server offers exactly what was
+//! accepted. A restarted server is asked for its tools first.
 
 use async_trait::async_trait;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,14 +12,14 @@ use steward_tools::mcp::{Handle, Pins, RemoteTool, Review, State};
 use steward_tools::registry::Registry;
 use steward_tools::{Context, Error, Output, Registered, Result, Settings, Tool};
 
-/// One server and what was seen of it.
+/// One server with its last review.
 pub(super) struct Watched {
     pub(super) handle: Handle,
     pins: Pins,
     registry: Registry,
-    /// The start at which it was looked over, and what came of it.
+    /// The start count at the last review, and its result.
     seen: Mutex<Option<(u32, Arc<Review>)>>,
-    /// One look at a time.
+    /// Serialises reviews.
     looking: tokio::sync::Mutex<()>,
 }
 
@@ -38,7 +38,7 @@ impl Watched {
         self.handle.name()
     }
 
-    /// What was accepted before, without starting the server: so that its tools can be listed and
+    /// Registers the accepted tools without starting the server, so that they can be listed and
     /// found.
     pub(super) fn remember(self: &Arc<Self>, now: Timestamp) -> Result<()> {
         let known = self.pins.remembered(self.handle.config(), now)?;
@@ -48,8 +48,7 @@ impl Watched {
         Ok(())
     }
 
-    /// Asks the server for its tools, compares them with what was accepted, and puts them into the
-    /// registry.
+    /// Lists the server's tools, compares them with the accepted ones, and registers them.
     pub(super) async fn look(self: &Arc<Self>) -> Result<Arc<Review>> {
         let _turn = self.looking.lock().await;
         if let Some(review) = self.current() {
@@ -62,12 +61,12 @@ impl Watched {
         Ok(review)
     }
 
-    /// Forgets what was seen, so that the next call looks anew.
+    /// Drops the last review, so that the next call reviews again.
     pub(super) fn forget(&self) {
         *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
-    /// What was seen at the start that is running now.
+    /// The review of the running server, if there is one.
     fn current(&self) -> Option<Arc<Review>> {
         let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let running = self.handle.state() == State::Ready;
@@ -101,7 +100,7 @@ impl Watched {
     }
 }
 
-/// A tool of a server that was accepted with this digest, or is held back.
+/// A tool of a server that was accepted with this digest, or is blocked.
 struct ServerTool {
     server: Arc<Watched>,
     name: String,
