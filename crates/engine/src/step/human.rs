@@ -240,7 +240,7 @@ impl Step<'_> {
         }
     }
 
-    /// Handles the answer of a human node. A rejection ends the task, unless the edges depend on
+    /// Handles the answer of a human node. A rejection fails the node, unless the edges depend on
     /// the answer.
     fn answered(&mut self, place: u32, action: HumanAction, output: Value) {
         let chooses = self.program.node(place).is_some_and(crate::Node::chooses);

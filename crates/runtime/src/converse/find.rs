@@ -25,9 +25,9 @@ pub(super) struct Checked {
     pub(super) tools: Vec<ToolName>,
     /// The result.
     pub(super) came: Json,
-    /// How certain the result is.
+    /// The confidence of the step; the default when no tool was called.
     pub(super) confidence: Confidence,
-    /// Whether exactly one target was found.
+    /// Whether the target was found.
     pub(super) well: bool,
 }
 
