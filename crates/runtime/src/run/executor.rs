@@ -36,7 +36,7 @@ use tracing::Instrument as _;
 pub enum EffectOutcome {
     /// The effect produced this event.
     Happened(Event),
-    /// The sub-task waits for a person, and this run waits for it.
+    /// The sub-task waits or runs in another process; this run sleeps until it ends.
     Sleeps(TaskId),
     /// No event.
     Nothing,
