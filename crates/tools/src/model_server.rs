@@ -2,7 +2,7 @@
 //!
 //! Invariants
 //! - A server and its descendants end with its owner.
-//! - The log file is private and limited in size. A full one is replaced at the next start. Output
+//! - The log file is private and limited in size. A full one is renamed at the next start. Output
 //!   beyond the limit is read and dropped.
 //!
 //! Servers are deliberately not sandboxed, because the author of the settings chose the command.

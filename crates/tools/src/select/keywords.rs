@@ -134,7 +134,7 @@ impl Keywords {
         }
     }
 
-    /// The overlap of name and request, in both directions, weighted by IDF.
+    /// The share of the name's words that the request contains, weighted by IDF.
     pub(super) fn name(&self, terms: &Terms, stems: &BTreeSet<&str>) -> f32 {
         let all: f32 = terms.name.iter().map(|word| self.idf(word)).sum();
         let said: f32 =

@@ -14,7 +14,7 @@ use steward_domain::{SemanticVersion, ToolName};
 use steward_models::OfferedTool;
 use steward_tools::select::{CallHistory, Entry, Index, Request};
 
-/// The minimum score for selecting a tool.
+/// The minimum confidence for selecting a tool.
 const SURE: f32 = 0.35;
 /// The maximum number of cached indexes.
 const INDEXES: usize = 32;
