@@ -1,18 +1,17 @@
-//! Who asks: the doors through which others reach Steward.
+//! The server: the interfaces through which clients reach Steward.
 //!
-//! - [`http`]: the API, the page, and the protocols of OpenAI's clients, A2A and AG-UI, behind one
-//!   door.
-//! - [`mcp`] over pipes and over HTTP, with [`mcp_gateway`] behind it.
+//! - [`http`]: the API, the page, and the OpenAI-compatible, A2A and AG-UI endpoints.
+//! - [`mcp`]: the MCP server over pipes and over HTTP; [`mcp_gateway`] implements its gateway.
 //! - [`slack`]: mentions, threads, direct messages, buttons.
-//! - [`identity`]: who somebody is and what they hold; [`metrics`]: numbers for Prometheus.
+//! - [`acp`]: editors, over stdin and stdout.
+//! - [`identity`]: authentication and grants; [`metrics`]: metrics for Prometheus.
 //!
 //! Invariants
-//! - [`mcp`] knows the protocol and nothing of what is behind it: all that it offers comes through
-//!   [`mcp::Gateway`], which [`mcp_gateway`] implements over the toolbox, so policy, journal and
-//!   limits are in one place, whoever asks.
-//! - Over HTTP nobody is served whose `Host` or `Origin` was not allowed; by default that is
-//!   loopback only.
-//! - Every call that was started is waited for, called off or dropped: none outlives the server.
+//! - [`mcp`] implements the protocol only. Everything it offers comes through [`mcp::Gateway`].
+//!   [`mcp_gateway`] implements that over the toolbox, so policy, journal and limits apply to all.
+//! - HTTP requests with a `Host` or `Origin` that is not allowed are rejected. By default only
+//!   loopback is allowed.
+//! - Every started call is awaited, cancelled or dropped. None outlives the server.
 
 pub mod acp;
 pub mod http;

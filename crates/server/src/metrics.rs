@@ -1,6 +1,5 @@
-//! Metrics and health of a worker over HTTP: what Prometheus scrapes at `/metrics`, and whether the
-//! process lives at `/health`. Numbers and names of tools and models,
-//! nothing that was said.
+//! Metrics and health of a worker over HTTP: `/metrics` for Prometheus and `/health` for liveness.
+//! They contain numbers and the names of tools and models, never user content.
 
 use axum::Router;
 use axum::extract::State;
@@ -11,7 +10,7 @@ use steward_telemetry::Metrics;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-/// Serves them until it is told to stop.
+/// Serves until `stop` is cancelled.
 pub async fn serve(listener: TcpListener, metrics: Metrics, stop: CancellationToken) -> std::io::Result<()> {
     let pages = Router::new().route("/metrics", get(page)).route("/health", get(health)).with_state(metrics);
     axum::serve(listener, pages).with_graceful_shutdown(stop.cancelled_owned()).await

@@ -1,16 +1,14 @@
-//! Arguments as people write and read them: a schema in a few words, and `name=value` as the schema
-//! wants it.
+//! Arguments in text form: a short description of a schema, and parsing of `name=value`.
 //!
-//! Nothing is checked here: that is the call path's, with the whole schema.
+//! Nothing is validated here. The call path validates against the whole schema.
 
 use serde_json::Value as Json;
 use steward_domain::JsonObject;
 
-/// So many choices are named; of more, how many there are.
+/// The maximum number of listed choices. Of a longer list, only the count is shown.
 const NAMED: usize = 12;
 
-/// What an argument takes, in a few words: `string`, `integer or null`, `one of: low, normal,
-/// high`.
+/// The type of an argument as text: `string`, `integer or null`, `one of: low, normal, high`.
 #[must_use]
 pub fn kind(schema: &JsonObject, property: &Json) -> String {
     let property = resolved(schema, property);
@@ -28,8 +26,8 @@ pub fn kind(schema: &JsonObject, property: &Json) -> String {
     format!("one of: {}{more}", told.join(", "))
 }
 
-/// What is meant by the text after `name=`. `7`, `true` and `[1, 2]` are taken as such, unless the
-/// schema wants text there.
+/// Parses the text after `name=`. `7`, `true` and `[1, 2]` are parsed as JSON, unless the schema
+/// expects a string.
 #[must_use]
 pub fn read(schema: &JsonObject, name: &str, text: &str) -> Json {
     let plain = || Json::from(text);
@@ -48,7 +46,7 @@ pub fn read(schema: &JsonObject, name: &str, text: &str) -> Json {
     if !is_meant && may_be_text { plain() } else { value }
 }
 
-/// What a reference within the schema stands for; anything else for itself.
+/// Resolves a reference within the schema. Other values are returned unchanged.
 fn resolved<'a>(schema: &'a JsonObject, property: &'a Json) -> &'a Json {
     let place = property.get("$ref").and_then(Json::as_str).and_then(|place| place.strip_prefix("#/"));
     let found = place.and_then(|place| {
@@ -61,13 +59,13 @@ fn resolved<'a>(schema: &'a JsonObject, property: &'a Json) -> &'a Json {
     found.unwrap_or(property)
 }
 
-/// The values that are allowed, if they are listed.
+/// The allowed values, if they are enumerated.
 fn choices(property: &Json) -> Vec<&Json> {
     let constant = property.get("const").into_iter();
     property.get("enum").and_then(Json::as_array).into_iter().flatten().chain(constant).collect()
 }
 
-/// The types that are allowed, also by one of several schemas.
+/// The allowed types, including those of alternative schemas.
 fn types<'a>(schema: &'a JsonObject, property: &'a Json) -> Vec<&'a str> {
     let own = match property.get("type") {
         Some(Json::String(kind)) => vec![kind.as_str()],
@@ -75,7 +73,7 @@ fn types<'a>(schema: &'a JsonObject, property: &'a Json) -> Vec<&'a str> {
         _ => Vec::new(),
     };
     let several = ["anyOf", "oneOf"].into_iter().filter_map(|word| property.get(word)?.as_array()).flatten();
-    // One level deep: a reference that leads in a circle ends here.
+    // Only one level is followed, so a circular reference cannot loop.
     let of_several = several.filter_map(|one| resolved(schema, one).get("type")?.as_str());
     let mut types = own;
     for kind in of_several {

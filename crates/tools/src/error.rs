@@ -1,24 +1,24 @@
-//! Why a call did not work, each with its code. The class decides retry, exit code and tone.
+//! The errors of this crate with their codes. The class decides retry, exit code and tone.
 
 use std::path::PathBuf;
 use std::time::Duration;
 use steward_domain::{Coded, ErrorClass, Sha256Hex, ToolName};
 
-/// The crate's result.
+/// The result type of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What a person is asked about: the tool that will run, never the name that was asked for.
+/// A request for approval. It names the tool that will run, not the requested name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApprovalRequest {
-    /// The tool, resolved.
+    /// The resolved tool.
     pub tool: ToolName,
-    /// The digest of the tool in its accepted version with exactly these arguments.
+    /// The digest of the accepted tool version with exactly these arguments.
     pub digest: Sha256Hex,
-    /// Why a person is asked.
+    /// Why approval is required.
     pub reason: String,
 }
 
-/// Everything that can go wrong with tools.
+/// All errors of this crate.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[allow(missing_docs, reason = "the message of each variant says what its fields are")]
 pub enum Error {
@@ -102,7 +102,7 @@ pub enum Error {
     Bug { detail: String },
 }
 
-/// `Did you mean …?`, or nothing.
+/// `Did you mean …?`, or an empty string.
 fn hint(near: &[String]) -> String {
     if near.is_empty() { String::new() } else { format!(" Did you mean {}?", near.join(" or ")) }
 }

@@ -1,15 +1,15 @@
-//! What can be done: one registry over what is built in, MCP servers and sub-agents, and one door
-//! through which every call goes, whoever asks.
+//! Tools: one registry over built-in tools, MCP servers and sub-agents, and one gateway through
+//! which every call goes.
 //!
 //! Invariants
-//! - A tool takes an [`AdmittedCall`](steward_policy::AdmittedCall) and nothing else, so policy has
-//!   seen every call.
-//! - A call that changes something is written down before it is made, and its outcome after, by the
+//! - A tool accepts only an [`AdmittedCall`](steward_policy::AdmittedCall), so policy has checked
+//!   every call.
+//! - A call with effects is recorded before it is made, and its outcome afterwards, by the
 //!   `call::Ledger` of the gateway's owner.
-//! - What comes back is untrusted, whatever it says of itself.
+//! - Results are untrusted, whatever they claim.
 //! - Outbound connections of tools go through [`egress`], child processes through [`process`].
 //!   Nothing else opens either.
-//! - One server's trouble is its own: every server has its own supervisor, limits and deadline.
+//! - Servers are isolated: each has its own supervisor, limits and deadline.
 
 pub mod arguments;
 pub mod builtin;

@@ -1,13 +1,11 @@
-//! The servers of local models: started through the door to child processes, with what they print
-//! in a file.
+//! Servers of local models: started as child processes, with their output in a log file.
 //!
 //! Invariants
-//! - A server is gone when its owner is, and so is all that it started.
-//! - The file is for its owner only, and bounded: one that is full makes way for a new one at the
-//!   next start, and of what a server prints beyond that nothing is kept, though all of it is read.
+//! - A server and its descendants end with its owner.
+//! - The log file is private and limited in size. A full one is renamed at the next start. Output
+//!   beyond the limit is read and dropped.
 //!
-//! What it deliberately does not do: shut a server in. Whoever wrote the settings has chosen the
-//! command.
+//! Servers are deliberately not sandboxed, because the author of the settings chose the command.
 
 use crate::error::Error;
 use crate::process::{self, Running, Spec};
@@ -23,18 +21,18 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-/// The file, in the folder of logs.
+/// The name of the log file.
 const FILE: &str = "model_server.log";
-/// Bytes that are kept of it.
+/// The maximum size of the log file, in bytes.
 const ROOM: u64 = 4 * 1024 * 1024;
-/// Bytes among which the last words are looked for.
+/// The number of bytes at the end of the output that are kept for error messages.
 const TAIL: usize = 2_000;
-/// How long a server has to end by itself after each hint.
+/// How long a server may take to exit after each signal.
 const GRACE: Duration = Duration::from_millis(300);
-/// How long the last words of a server that has ended may take.
+/// How long the final output of an exited server may take.
 const LAST_WORDS_WITHIN: Duration = Duration::from_secs(1);
 
-/// Starts the servers of local models.
+/// Starts servers of local models.
 #[derive(Debug, Clone)]
 pub struct ModelServers {
     file: PathBuf,
@@ -42,7 +40,7 @@ pub struct ModelServers {
 }
 
 impl ModelServers {
-    /// What servers print is kept in this folder, which is made for the first of them.
+    /// Keeps the output of servers in this folder, which is created when needed.
     #[must_use]
     pub fn new(logs: &Path) -> Self {
         Self { file: logs.join(FILE), room: ROOM }
@@ -76,7 +74,7 @@ impl Launcher for ModelServers {
     }
 }
 
-/// A server that was started.
+/// A started server.
 struct Server {
     process: Running,
     readers: JoinSet<()>,
@@ -101,7 +99,7 @@ impl Launched for Server {
     }
 }
 
-/// Where the output of a server goes.
+/// The log of a server.
 #[derive(Debug)]
 struct Log(Mutex<LogFile>);
 
@@ -130,7 +128,7 @@ impl Log {
     fn push(&self, bytes: &[u8]) {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let fits = usize::try_from(kept.room).unwrap_or(usize::MAX).min(bytes.len());
-        // A full disk costs the log and not the answer.
+        // A full disk loses the log but not the response.
         let _ = kept.file.write_all(bytes.get(..fits).unwrap_or_default());
         kept.room -= fits as u64;
         kept.tail.extend_from_slice(bytes);
@@ -146,7 +144,7 @@ impl Log {
     }
 }
 
-/// Reads what a server prints until nobody can print any more.
+/// Reads the output of a server until the pipe is closed.
 async fn keep(mut from: impl AsyncRead + Unpin, log: Arc<Log>) {
     let mut piece = vec![0; 8 * 1024];
     while let Ok(read @ 1..) = from.read(&mut piece).await {

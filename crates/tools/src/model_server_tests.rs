@@ -1,5 +1,5 @@
-//! Real children that stand for model servers. That one is gone is seen by the end of a pipe that
-//! only it holds.
+//! Tests with real child processes as model servers. A pipe that only the child holds shows when it
+//! has ended.
 
 use super::*;
 use std::io::{BufRead, BufReader, Read};
@@ -18,7 +18,7 @@ async fn within<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) ->
     timeout(PATIENCE, set.join_next()).await.expect("in time").unwrap().unwrap()
 }
 
-/// A pipe with a name, which a child and its own child hold open.
+/// A named pipe that a child and its own child hold open.
 const HOLDS: &str = "exec 3>\"$1\"; sleep 600 >/dev/null 2>&1 & echo up >&3; wait";
 
 #[tokio::test(flavor = "multi_thread")]
@@ -84,8 +84,8 @@ async fn the_file_is_bounded_and_a_full_one_makes_way() {
     assert_eq!(file.with_extension("log.old").metadata().unwrap().len(), 100);
 }
 
-/// Speaks as much of the protocol as one question needs, and tells in its answer whether it was
-/// given the key.
+/// Implements as much of the protocol as one question needs. Its answer tells whether it got the
+/// key.
 const SPEAKS: &str = r#"
 import http.server, json, os, sys
 class Speaks(http.server.BaseHTTPRequestHandler):

@@ -1,11 +1,11 @@
-//! The door to child processes: a clean environment, an own process group, and an end that takes
-//! the whole group along.
+//! Child processes: a clean environment, a separate process group, and termination of the whole
+//! group.
 //!
 //! Invariants
-//! - When a [`Running`] is gone, so is every process that it started and that stayed in its group.
-//! - With [`crate::sandbox::leash`], so is every other process below it, also one that left group
-//!   and session, and a child dies with this process too, even when this process is killed.
-//! - A child knows nothing of this process's environment but `PATH`, `HOME`, `LANG` and `TMPDIR`.
+//! - When a [`Running`] is dropped, its process group is killed.
+//! - With [`crate::sandbox::leash`], so is every other descendant, even outside the group and
+//!   session. A child also dies if this process is killed.
+//! - A child inherits only `PATH`, `HOME`, `LANG` and `TMPDIR` of this environment.
 
 use crate::error::{Error, Result};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
@@ -17,19 +17,19 @@ use std::sync::mpsc;
 use std::time::Duration;
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 
-/// What is started, and how it is shut in.
+/// The specification of a child process and its sandbox.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Spec {
-    /// The program: a name that is looked for in `PATH`, or a path.
+    /// The program: a name that is searched in `PATH`, or a path.
     pub program: String,
     /// Its arguments.
     pub args: Vec<String>,
-    /// Its environment. Beside it the child gets `PATH`, `HOME`, `LANG` and `TMPDIR` of this
-    /// process, nothing else.
+    /// Its environment. The child also gets `PATH`, `HOME`, `LANG` and `TMPDIR` of this process,
+    /// nothing else.
     pub env: BTreeMap<String, String>,
-    /// Where it starts.
+    /// The working directory.
     pub folder: Option<PathBuf>,
-    /// How it is shut in; nothing means not at all.
+    /// The sandbox. `None` means no sandbox.
     pub sandbox: Option<crate::sandbox::Confinement>,
 }
 
@@ -38,23 +38,22 @@ pub struct Spec {
 pub struct Running {
     child: Child,
     id: Option<i32>,
-    /// The group as long as it may have members.
+    /// The process group, as long as it may have members.
     group: Option<Pid>,
-    /// To the child.
+    /// The stdin of the child.
     pub stdin: Option<ChildStdin>,
-    /// From the child.
+    /// The stdout of the child.
     pub stdout: Option<ChildStdout>,
-    /// What it complains about.
+    /// The stderr of the child.
     pub stderr: Option<ChildStderr>,
 }
 
-/// What every child may know of this process.
+/// The environment variables that every child inherits.
 const HANDED_DOWN: [&str; 4] = ["PATH", "HOME", "LANG", "TMPDIR"];
-/// How long the kernel may take to end what it was told to kill, and to start what it was told to
-/// start.
+/// How long the kernel may take to end a killed process, and to start a process.
 const KERNEL_WITHIN: Duration = Duration::from_secs(30);
 
-/// Starts a child in a process group of its own. It must be called within a tokio runtime.
+/// Starts a child in its own process group. It must be called within a tokio runtime.
 pub fn start(spec: &Spec) -> Result<Running> {
     let failed = |detail: String| Error::Process { program: spec.program.clone(), detail };
     let runtime = tokio::runtime::Handle::try_current().map_err(|error| failed(error.to_string()))?;
@@ -98,8 +97,8 @@ fn spawned(command: std::process::Command) -> std::io::Result<Child> {
     Command::from(command).kill_on_drop(true).spawn()
 }
 
-/// Where it starts, in full. The system says of a missing folder that the program is missing, so it
-/// is looked for here.
+/// The absolute working directory. It is checked here, because the system reports a missing folder
+/// as a missing program.
 fn folder(spec: &Spec) -> Result<Option<PathBuf>, String> {
     let Some(folder) = &spec.folder else { return Ok(None) };
     let full = std::path::absolute(folder).map_err(|error| error.to_string())?;
@@ -111,13 +110,12 @@ fn folder(spec: &Spec) -> Result<Option<PathBuf>, String> {
     Err(format!("there is no folder {} to start it in{from}", full.display()))
 }
 
-/// Where the program of a child will be found.
+/// The path of a child's program.
 pub(crate) fn locate(spec: &Spec) -> Result<PathBuf, String> {
     found(spec, folder(spec)?.as_deref())
 }
 
-/// Where the program is. It is looked for here, because a launcher would find out too late for an
-/// error that teaches.
+/// Finds the program. It is searched here, because the launcher could not report a useful error.
 fn found(spec: &Spec, folder: Option<&Path>) -> Result<PathBuf, String> {
     let program = Path::new(&spec.program);
     let runs = |path: &Path| {
@@ -138,20 +136,20 @@ fn found(spec: &Spec, folder: Option<&Path>) -> Result<PathBuf, String> {
     place.ok_or_else(|| "there is no program of this name in PATH".to_owned())
 }
 
-/// Something to be done on the lasting thread.
+/// A job for the permanent thread.
 type Job = Box<dyn FnOnce() + Send>;
 
-/// Does something on a thread that lives as long as this process. The kernel ties a child on the
-/// leash to the *thread* that started it, and a thread of the runtime may end long before the child
-/// is to.
+/// Runs a job on a thread that lives as long as this process. The kernel binds a child's death
+/// signal to the *thread* that started it, and a thread of the runtime may end long before the
+/// child.
 fn from_lasting_thread<T: Send + 'static>(
     work: impl FnOnce() -> std::io::Result<T> + Send + 'static,
 ) -> std::io::Result<T> {
     static THREAD: std::sync::OnceLock<mpsc::Sender<Job>> = std::sync::OnceLock::new();
     if THREAD.get().is_none() {
         let (sender, jobs) = mpsc::channel::<Job>();
-        // Nobody waits for this thread: it must not end before the process does. A loser of the
-        // race finds no sender and ends.
+        // The thread is never joined, because it must live as long as the process. If two start
+        // concurrently, the loser's channel closes and its thread ends.
         std::thread::Builder::new()
             .name("children".into())
             .spawn(move || jobs.iter().for_each(|job| job()))?;
@@ -165,22 +163,22 @@ fn from_lasting_thread<T: Send + 'static>(
 }
 
 impl Running {
-    /// The id of the process, which is that of its group.
+    /// The process id, which is also the group id.
     #[must_use]
     pub fn id(&self) -> Option<i32> {
         self.id
     }
 
-    /// Waits until the process itself has ended, then ends what it left behind in its group. It may
-    /// be dropped and called again.
+    /// Waits until the process has exited, then kills the rest of its group. It is cancel safe and
+    /// may be called again.
     pub async fn wait(&mut self) -> Option<std::process::ExitStatus> {
         let status = self.child.wait().await.ok();
         self.end_group();
         status
     }
 
-    /// Ends the group: its input is closed, after `grace` it is told to end, after another `grace`
-    /// it is killed.
+    /// Stops the group: closes stdin, sends SIGTERM after `grace`, and SIGKILL after another
+    /// `grace`.
     pub async fn stop(mut self, grace: Duration) {
         drop(self.stdin.take());
         if tokio::time::timeout(grace, self.child.wait()).await.is_err() {
@@ -191,11 +189,11 @@ impl Running {
         let _ = tokio::time::timeout(KERNEL_WITHIN, self.child.wait()).await;
     }
 
-    /// Kills the group once, and before it everything below it. Its number is forgotten, because
-    /// the kernel may hand it out anew.
+    /// Kills the descendants and then the group, once. The group id is cleared, because the kernel
+    /// may reuse it.
     fn end_group(&mut self) {
-        // While the reaper lives, all of the family is below it. Once it has been waited for, its
-        // number is not ours.
+        // While the reaper lives, all descendants are below it. Once it was awaited, its process id
+        // may be reused.
         if let (Some(_), Some(id)) = (self.child.id(), self.group.and(self.id)) {
             end_family(id);
         }
@@ -216,10 +214,10 @@ impl Drop for Running {
     }
 }
 
-/// How often the family is looked over: each time only what was started in the meantime is left.
+/// The maximum number of passes. Each pass finds only processes that were started meanwhile.
 const LOOKS: usize = 50;
 
-/// Kills everything below a process, but not the process itself.
+/// Kills all descendants of a process, but not the process itself.
 pub(crate) fn end_family(ancestor: i32) {
     for _ in 0..LOOKS {
         let alive = descendants(ancestor);
@@ -233,13 +231,13 @@ pub(crate) fn end_family(ancestor: i32) {
     }
 }
 
-/// The processes below one, except those that have ended and wait to be buried.
+/// The descendants of a process, without zombies.
 fn descendants(ancestor: i32) -> Vec<i32> {
     let mut children: BTreeMap<i32, Vec<(i32, bool)>> = BTreeMap::new();
     for entry in std::fs::read_dir("/proc").into_iter().flatten().flatten() {
         let Some(id) = entry.file_name().to_str().and_then(|name| name.parse::<i32>().ok()) else { continue };
         let Ok(line) = std::fs::read_to_string(entry.path().join("stat")) else { continue };
-        // The name in parentheses may hold anything; what follows the last one does not.
+        // The name in parentheses may contain anything, so the fields start after the last one.
         let mut fields = line.rsplit(')').next().unwrap_or_default().split_whitespace();
         let (state, parent) = (fields.next(), fields.next().and_then(|parent| parent.parse().ok()));
         if let Some(parent) = parent {

@@ -1,5 +1,5 @@
-//! Real children of a real shell. That a process is gone is seen by the end of a pipe that only it
-//! holds.
+//! Tests with real children of a real shell. A pipe that only the process holds shows when it has
+//! ended.
 
 use super::*;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
@@ -10,7 +10,7 @@ fn shell(script: &str) -> Spec {
     Spec { program: "/bin/sh".into(), args: vec!["-c".into(), script.into()], ..Spec::default() }
 }
 
-/// All that comes out until every holder of the pipe is gone.
+/// Reads all output until every holder of the pipe has ended.
 async fn rest(mut from: impl tokio::io::AsyncRead + Unpin) -> String {
     let mut text = String::new();
     tokio::time::timeout(PATIENCE, from.read_to_string(&mut text)).await.expect("it ends").unwrap();
@@ -106,7 +106,7 @@ fn without_a_runtime_it_says_so_instead_of_ending_in_a_panic() {
     assert!(matches!(start(&shell("true")), Err(Error::Process { .. })));
 }
 
-/// What is missing is named, and not the program in its place.
+/// The error names the missing folder, not the program.
 #[tokio::test]
 async fn a_missing_folder_is_named() {
     let folder = tempfile::tempdir().unwrap();
@@ -130,8 +130,8 @@ async fn a_missing_folder_is_named() {
     }
 }
 
-/// Tests run in the folder of their crate: a relative folder is found, and a program by its place
-/// in it.
+/// Tests run in the folder of their crate. A relative folder is found, and so is a program relative
+/// to it.
 #[tokio::test]
 async fn a_relative_folder_counts_from_here() {
     let mut running = start(&Spec { folder: Some("src/mcp".into()), ..shell("pwd") }).unwrap();

@@ -1,4 +1,4 @@
-//! What a tool is to the rest: something that takes an admitted call and gives content back.
+//! The tool interface: a tool takes an admitted call and returns content.
 
 use crate::error::Result;
 use async_trait::async_trait;
@@ -13,24 +13,22 @@ pub use steward_domain::{ToolExample as Example, ToolPoll as Poll};
 use steward_policy::AdmittedCall;
 use tokio_util::sync::CancellationToken;
 
-/// Something that can be called. The arguments in `call` have been checked against the tool's
-/// schema.
+/// A callable tool. The arguments in `call` were validated against the tool's schema.
 #[async_trait]
 pub trait Tool: Send + Sync {
-    /// Carries out one call. It is dropped when its time is up or it is cancelled, so what it
+    /// Executes one call. The future is dropped on timeout or cancellation, so everything it
     /// started must end with it.
     async fn call(&self, call: &AdmittedCall, context: &Context) -> Result<Output>;
 }
 
-/// A tool in the registry: its definition, what the operator laid down for it, and what carries it
-/// out.
+/// A tool in the registry: its definition, the operator's settings and its implementation.
 #[derive(Clone)]
 pub struct Registered {
-    /// What it is.
+    /// The definition.
     pub definition: Arc<Valid<ToolDefinition>>,
-    /// What the operator laid down.
+    /// The operator's settings.
     pub settings: Arc<Settings>,
-    /// What carries it out.
+    /// The implementation.
     pub tool: Arc<dyn Tool>,
 }
 
@@ -40,56 +38,56 @@ impl fmt::Debug for Registered {
     }
 }
 
-/// What holds for a tool beside its definition: from the category, the tool's own entry and the
+/// The settings of a tool beside its definition: from the category, the tool's own entry and the
 /// environment, in this order.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Settings {
-    /// Why it cannot be called: switched off, its category is, its definition is held back.
+    /// Why it cannot be called: it or its category is disabled, or its definition is held.
     pub off: Option<String>,
-    /// What a caller must hold.
+    /// The permissions that a caller needs.
     pub permissions: Vec<Label>,
     /// `per_second`, `per_minute`, `per_hour`, `per_day`.
     pub rate_limits: BTreeMap<String, u32>,
-    /// Attempts after the first, where repeating is safe.
+    /// The maximum number of retries, where a retry is safe.
     pub retries: u32,
-    /// What the result may weigh before the rest goes to an artifact.
+    /// The maximum size of a result. The rest is stored as an artifact.
     pub result_bytes: Option<usize>,
-    /// Values for the tool itself: a base URL, an allow-list.
+    /// Parameters of the tool itself: a base URL, an allow-list.
     pub parameters: JsonObject,
-    /// Requests in people's words that this tool is for, with the arguments they mean.
+    /// Example requests with their arguments.
     pub examples: Vec<Example>,
-    /// For polling pairs: the tool that is asked again until the answer is there.
+    /// For polling pairs: the tool that is polled for the result.
     pub poll: Option<Poll>,
     /// Fields of its results that the operator trusts.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub trusted_fields: Vec<String>,
 }
 
-/// What a call gave back. All of it is untrusted.
+/// The result of a call. All of it is untrusted.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Output {
-    /// For people and models.
+    /// Content for users and models.
     pub content: Vec<Content>,
-    /// For programs; checked against the definition's `return_schema` when it has one.
+    /// Structured content, validated against the definition's `return_schema` if it has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub structured: Option<Json>,
 }
 
 impl Output {
-    /// Words only.
+    /// A text result.
     pub fn text(text: impl Into<String>) -> Self {
         Self { content: vec![Content::Text { text: text.into() }], structured: None }
     }
 
-    /// A value, with its text for people.
+    /// A JSON result, with its text.
     #[must_use]
     pub fn json(value: Json) -> Self {
         let text = serde_json::to_string_pretty(&value).unwrap_or_default();
         Self { content: vec![Content::Text { text }], structured: Some(value) }
     }
 
-    /// All words in it.
+    /// All text in the result.
     #[must_use]
     pub fn words(&self) -> String {
         let texts = self.content.iter().filter_map(|part| match part {
@@ -100,69 +98,68 @@ impl Output {
     }
 }
 
-/// One part of a result, as MCP knows them.
+/// One part of a result, with the types of MCP.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Content {
-    /// Words.
+    /// Text.
     Text {
-        /// The words.
+        /// The text.
         text: String,
     },
-    /// A picture, in base64.
+    /// An image, in base64.
     Image {
         /// The bytes in base64.
         data: String,
         /// Such as `image/png`.
         mime_type: String,
     },
-    /// Sound, in base64.
+    /// Audio, in base64.
     Audio {
         /// The bytes in base64.
         data: String,
         /// Such as `audio/wav`.
         mime_type: String,
     },
-    /// Something with an address, with its text or its bytes in base64.
+    /// A resource with its text, or its bytes in base64.
     Resource {
-        /// Its address.
+        /// The URI.
         uri: String,
-        /// Its kind.
+        /// The media type.
         mime_type: Option<String>,
-        /// Its words.
+        /// The text.
         text: Option<String>,
-        /// Its bytes in base64.
+        /// The bytes in base64.
         data: Option<String>,
     },
-    /// The address of something that can be read later.
+    /// A link to a resource that can be read later.
     Link {
-        /// Its address.
+        /// The URI.
         uri: String,
         /// Its name.
         name: String,
-        /// Its kind.
+        /// The media type.
         mime_type: Option<String>,
     },
 }
 
-/// What a call is carried out in.
+/// The context of a call.
 #[derive(Clone)]
 pub struct Context {
-    /// How long it may take from now.
+    /// The timeout from now on.
     pub timeout: Duration,
-    /// Set when the caller does not want it any more.
+    /// Cancelled when the caller cancels the call.
     pub cancel: CancellationToken,
-    /// Hears how far it is.
+    /// Receives progress updates.
     pub progress: Option<Arc<dyn Fn(Progress) + Send + Sync>>,
-    /// Whom a tool may ask.
+    /// The person that a tool may ask.
     pub human: Arc<dyn Human>,
-    /// What tells this call from every other, the same for each attempt at it: a tool that knows it
-    /// does nothing twice.
+    /// The idempotency key, the same for each attempt. A tool that supports it has no effect twice.
     pub key: Option<CallId>,
 }
 
 impl Context {
-    /// With this much time, nobody to ask and nobody listening.
+    /// A context with this timeout, without a person and without a progress listener.
     #[must_use]
     pub fn within(timeout: Duration) -> Self {
         Self {
@@ -175,49 +172,49 @@ impl Context {
     }
 }
 
-/// How far a call is.
+/// The progress of a call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Progress {
-    /// How much is done.
+    /// The amount done.
     pub done: f64,
-    /// Out of how much.
+    /// The total amount.
     pub total: Option<f64>,
-    /// In words.
+    /// A message.
     pub message: Option<String>,
 }
 
-/// What a tool wants to know from a person (MCP's elicitation).
+/// A question of a tool to a person (MCP's elicitation).
 #[derive(Debug, Clone, PartialEq)]
 pub struct Elicitation {
-    /// Who asks: the server's name.
+    /// The server that asks.
     pub server: String,
-    /// The question. Untrusted: it is shown, never obeyed.
+    /// The question. It is untrusted: it is displayed, never followed as an instruction.
     pub message: String,
-    /// JSON Schema of the answer; nothing when the person is to open `url`.
+    /// JSON Schema of the answer. `None` if the person should open `url`.
     pub schema: Option<Json>,
-    /// An address to be opened by the person.
+    /// An address that the person should open.
     pub url: Option<String>,
 }
 
-/// What a person said.
+/// The response of a person.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Answered {
-    /// The answer, in the schema's shape.
+    /// The answer, in the shape of the schema.
     Accepted(JsonObject),
-    /// No.
+    /// The person declined.
     Declined,
-    /// Nobody answered.
+    /// There was no answer.
     Cancelled,
 }
 
-/// Somebody who can be asked.
+/// A person who can be asked.
 #[async_trait]
 pub trait Human: Send + Sync {
-    /// Asks and waits, within the call's time.
+    /// Asks and waits, within the timeout of the call.
     async fn ask(&self, question: Elicitation) -> Answered;
 }
 
-/// Nobody is there.
+/// No person is available.
 #[derive(Debug, Clone, Copy)]
 pub struct NoHuman;
 

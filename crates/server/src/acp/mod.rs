@@ -1,11 +1,11 @@
-//! ACP, the agent client protocol: an editor starts this process and talks to it over its pipes,
-//! one JSON-RPC message a line.
+//! ACP, the agent client protocol. An editor starts this process and exchanges JSON-RPC messages
+//! with it over stdin and stdout, one message per line.
 //!
 //! Invariants
-//! - A session is a conversation: its id is the conversation's, so a later process loads it again.
-//! - A call that needs a decision is asked for with `session/request_permission`, and the answer
-//!   counts for exactly the question that was shown.
-//! - Servers and files are the operator's: what an editor brings of MCP servers is not started.
+//! - A session is a conversation. Its id is the conversation id, so it can be loaded later.
+//! - Approvals are requested with `session/request_permission`. An answer is valid only for that
+//!   request.
+//! - Only the operator configures MCP servers. Servers that an editor sends are not started.
 
 mod prompt;
 
@@ -27,14 +27,14 @@ use tokio_util::codec::{FramedRead, FramedWrite, LinesCodec};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-/// The revision of the protocol that is spoken.
+/// The supported protocol version.
 const VERSION: u64 = 1;
-/// How long a line may be.
+/// The maximum length of a line, in bytes.
 const LINE: usize = 4 * 1024 * 1024;
-/// Messages of a conversation that are shown again when it is loaded.
+/// The number of messages that are replayed when a conversation is loaded.
 const SHOWN_AGAIN: u32 = 500;
 
-/// Why a request is refused: the code of JSON-RPC, and what to do.
+/// A rejected request: the JSON-RPC error code and a message that says what to do.
 type Refusal = (i64, String);
 
 fn invalid(detail: impl Into<String>) -> Refusal {
@@ -45,28 +45,28 @@ fn inside(error: impl std::fmt::Display) -> Refusal {
     (-32603, error.to_string())
 }
 
-/// One editor, for as long as it is connected.
+/// The connection to one editor.
 struct Connection {
     chat: ChatService,
     caller: Caller,
     out: mpsc::UnboundedSender<Value>,
-    /// The prompts that are worked on, by session.
+    /// The cancellation tokens of running prompts, by session.
     running: Mutex<HashMap<ConversationId, CancellationToken>>,
-    /// Our own questions to the editor.
+    /// Requests to the editor that have no response yet, by id.
     asked: Mutex<HashMap<u64, oneshot::Sender<Value>>>,
     numbers: AtomicU64,
     work: TaskTracker,
     over: CancellationToken,
 }
 
-/// Serves the editor that started this process over its pipes.
+/// Serves the editor that started this process, over stdin and stdout.
 pub async fn serve_stdio(chat: ChatService, caller: Caller, stop: CancellationToken) -> io::Result<()> {
     let (input, output) = rmcp::transport::stdio_pipes();
     serve(chat, caller, input, output, stop).await
 }
 
-/// Serves one editor, until it closes its end or `stop` is set. Nothing
-/// else may write to the output meanwhile.
+/// Serves one editor until it closes the connection or `stop` is cancelled. Nothing else may write
+/// to `output` meanwhile.
 pub async fn serve(
     chat: ChatService,
     caller: Caller,
@@ -144,7 +144,7 @@ impl Connection {
         });
     }
 
-    /// Asks the editor something and waits for its answer.
+    /// Sends a request to the editor and waits for its response.
     async fn ask(&self, method: &str, params: Value) -> Option<Value> {
         let id = self.numbers.fetch_add(1, Ordering::Relaxed);
         let (sender, receiver) = oneshot::channel();
@@ -257,7 +257,7 @@ impl Connection {
         Ok(result)
     }
 
-    /// Tells the editor of something in a session.
+    /// Sends a `session/update` notification to the editor.
     fn update(&self, session: ConversationId, update: &Value) {
         let params = json!({ "sessionId": session, "update": update });
         self.send(json!({ "jsonrpc": "2.0", "method": "session/update", "params": params }));
@@ -273,7 +273,7 @@ fn session_of(params: &Value) -> Result<ConversationId, Refusal> {
     id.parse().map_err(|_| (-32002, format!("there is no session {id}")))
 }
 
-/// Names the servers of the editor that are not used.
+/// Adds the names of the editor's MCP servers, which are not started, to the result.
 fn note_servers(params: &Value, result: &mut Value) {
     let servers = params.get("mcpServers").and_then(Value::as_array).into_iter().flatten();
     let names: Vec<&str> = servers.filter_map(|server| server.get("name").and_then(Value::as_str)).collect();

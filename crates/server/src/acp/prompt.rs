@@ -1,5 +1,5 @@
-//! One prompt of a session: its words, what is told while it is worked on, and the decisions that
-//! the editor's person is asked for.
+//! One prompt of a session: its text, its progress updates, and the permission requests that it
+//! sends to the editor.
 
 use super::{Connection, Refusal, chunk, inside, invalid, session_of};
 use serde_json::{Value, json};
@@ -8,15 +8,15 @@ use steward_domain::ConversationId;
 use steward_runtime::converse::{Asked, OptionChoice, Outcome, ProgressEvent, Reply, Turn};
 use tokio_util::sync::CancellationToken;
 
-/// Decisions that one prompt may lead to.
+/// The maximum number of permission requests for one prompt.
 const DECISIONS: usize = 20;
 
-/// What the editor was told of one turn.
+/// What was already sent to the editor about one turn.
 #[derive(Default)]
 struct Telling {
-    /// The words of the answer so far.
+    /// The answer text sent so far.
     text: String,
-    /// The steps, each with how it stands.
+    /// The steps of the plan, each with its status.
     plan: Vec<(String, &'static str)>,
 }
 
@@ -38,7 +38,7 @@ impl Connection {
         Ok(json!({ "stopReason": if stop.is_cancelled() { "cancelled" } else { reason } }))
     }
 
-    /// The turn of the prompt, and those of the decisions that it leads to.
+    /// Runs the turn of the prompt, and the turns of the decisions that follow from it.
     async fn turns(
         &self,
         session: ConversationId,
@@ -131,13 +131,13 @@ impl Connection {
         }
     }
 
-    /// What of the answer was not written by a model before the editor's eyes.
+    /// Sends the part of the answer that was not streamed before.
     fn tell_rest(&self, session: ConversationId, reply: &Reply, told: &str) {
         let mut lines: Vec<String> = reply.decisions.clone();
         if told.trim() != reply.response.answer.trim() {
             lines.push(reply.response.answer.clone());
         }
-        // A decision is asked for with buttons; other options are words.
+        // A decision is requested with buttons. Other options are sent as text.
         if let Some(asked) = reply.question.as_ref().filter(|_| reply.outcome != Outcome::Confirm) {
             let numbered = asked.options.iter().enumerate();
             lines.extend(numbered.map(|(place, option)| format!("{}. {}", place + 1, option.label)));
@@ -148,7 +148,7 @@ impl Connection {
         }
     }
 
-    /// Asks the editor's person; the place of the option that they chose.
+    /// Requests permission from the user of the editor. Returns the index of the chosen option.
     async fn request_permission(
         &self,
         session: ConversationId,
@@ -160,7 +160,7 @@ impl Connection {
             .iter()
             .enumerate()
             .map(|(place, option)| {
-                // The last one leaves everything as it is.
+                // The last option rejects.
                 let leaves = place + 1 == asked.options.len();
                 let kind = if leaves { "reject_once" } else { "allow_once" };
                 json!({ "optionId": place.to_string(), "name": option.label, "kind": kind })
@@ -183,7 +183,7 @@ fn plan(steps: &[(String, &'static str)]) -> Value {
     json!({ "sessionUpdate": "plan", "entries": entries })
 }
 
-/// The words of a prompt: its texts, and the texts of files that the editor put into it.
+/// The text of a prompt: its text blocks and the text of embedded files.
 fn words(params: &Value) -> Result<String, Refusal> {
     let blocks = params.get("prompt").and_then(Value::as_array).ok_or_else(|| invalid("prompt: blocks"))?;
     let mut said = Vec::new();

@@ -1,10 +1,9 @@
-//! Users and roles, for owners: who there is, what they hold, and what somebody may do in effect.
+//! Administration of users and roles by owners: lists, changes, and effective permissions.
 //!
 //! Invariants
-//! - A change is in the journal before it counts, with who made it.
-//! - Only an owner changes users and roles: an administrator who is none could give themselves
-//!   more.
-//! - The last owner stays: without one nobody could change anything.
+//! - A change is written to the journal, with its author, before it takes effect.
+//! - Only an owner changes users and roles. Another administrator could raise their own rights.
+//! - The last owner cannot be removed. Without an owner, access could not be changed.
 
 use super::extract::{Authenticated, Input, PathParam};
 use super::openapi::Api;
@@ -22,7 +21,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use steward_domain::UserId;
 use steward_tools::registry::Filter;
 
-/// A user that is made or changed.
+/// A user to create or change.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct UserRequest {
@@ -34,16 +33,16 @@ struct UserRequest {
     #[serde(default)]
     #[schemars(length(max = 50))]
     roles: Vec<String>,
-    /// Their names at the identity provider: `sub` or confirmed `email`.
+    /// Subjects at the identity provider: `sub` or verified `email`.
     #[serde(default)]
     #[schemars(length(max = 20))]
     subjects: BTreeSet<String>,
-    /// Not let in any more.
+    /// Whether the user is denied access.
     #[serde(default)]
     disabled: bool,
 }
 
-/// A role that is made or changed. Patterns are names or `prefix*`.
+/// A role to create or change. Patterns are names or `prefix*`.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct RoleRequest {
@@ -53,7 +52,7 @@ struct RoleRequest {
     domains: BTreeSet<String>,
     #[serde(default)]
     tools: BTreeSet<String>,
-    /// Tables with their only columns; no columns means all of them.
+    /// Readable tables with their readable columns. An empty list means all columns.
     #[serde(default)]
     tables: BTreeMap<String, BTreeSet<String>>,
     #[serde(default)]
@@ -105,7 +104,7 @@ fn only_owners(identity: &Identity) -> Result<(), Problem> {
 }
 
 impl AppState {
-    /// Writes the change into the journal, then makes it.
+    /// Writes the change to the journal, then applies it.
     async fn change_access(
         &self,
         identity: &Identity,
@@ -114,7 +113,7 @@ impl AppState {
         check: impl Fn(&mut AccessFile) -> Result<(), String>,
     ) -> Result<(), Problem> {
         only_owners(identity)?;
-        // What cannot be made is not written.
+        // An invalid change is not written to the journal.
         let mut tried = self.directory.access_file();
         check(&mut tried).map_err(Problem::input)?;
         self.access.changed(&identity.into(), what, about).await?;
@@ -123,7 +122,7 @@ impl AppState {
     }
 }
 
-/// Somebody must be able to change users and roles: an owner who is let in.
+/// Checks that at least one enabled owner remains.
 fn keeps_an_owner(file: &AccessFile) -> Result<(), String> {
     let owner = |user: &User| !user.disabled && user.roles.iter().any(|role| role == OWNER);
     if file.users.is_empty() || file.users.values().any(owner) {
@@ -155,7 +154,7 @@ async fn put_user(
         known.roles.clone_from(&wanted.roles);
         known.subjects.clone_from(&wanted.subjects);
         known.disabled = wanted.disabled;
-        // With the first user the machine's owner needs a name of their own to stay in.
+        // With the first user, the machine's owner needs a user entry to keep access.
         if first && !wanted.roles.iter().any(|role| role == OWNER) {
             let owner = file.users.entry(identity.user.clone()).or_default();
             owner.roles = vec![OWNER.to_owned()];
@@ -251,7 +250,7 @@ async fn put_role(
     });
     site.change_access(&identity, "role_changed", about, |file| {
         let known = file.roles.entry(wanted.name.clone()).or_default();
-        // What the page does not show, rules over rows and permissions, stays as it is.
+        // The page does not show row rules and permissions, so they keep their values.
         *known = Role {
             domains: wanted.domains.clone(),
             tools: wanted.tools.clone(),

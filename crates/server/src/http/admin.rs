@@ -1,4 +1,4 @@
-//! Who one is, signing in and out, and what administrators look after: users, keys, settings.
+//! The current identity, sign-in and sign-out, and administration of users, keys and settings.
 
 use super::door::COOKIE_NAME;
 use super::extract::{Authenticated, Input, PathParam};
@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use steward_domain::UserId;
 
-/// A key to sign in with.
+/// An API key to sign in with.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct SignIn {
@@ -26,23 +26,23 @@ struct SignIn {
     key: String,
 }
 
-/// A key that is to be made.
+/// An API key to create.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Make {
     user: UserId,
     #[schemars(length(min = 1, max = 100))]
     name: String,
-    /// What it is cut down to; everything that the user holds when empty.
+    /// The scopes of the key. An empty set means all rights of the user.
     #[serde(default)]
     scopes: BTreeSet<Right>,
-    /// How many days it lives.
+    /// The lifetime in days.
     #[serde(default)]
     #[schemars(range(min = 1, max = 3650))]
     days: Option<u32>,
 }
 
-/// A key that was made. It is shown this once.
+/// A created API key. The key is shown only once.
 #[derive(Serialize, JsonSchema)]
 struct Made {
     id: String,
@@ -115,7 +115,7 @@ async fn sign_in(
     Ok((StatusCode::NO_CONTENT, [(SET_COOKIE, cookie(&site, &value, 43_200))]).into_response())
 }
 
-/// The session is over for everybody who holds its cookie, not only for this browser.
+/// Ends the session on the server. Its cookie is invalid in every browser.
 async fn sign_out(State(site): State<Shared>, headers: HeaderMap) -> Result<Response, Problem> {
     if let Some(held) = super::door::cookie(&headers) {
         site.directory.end_session(&held)?;
@@ -152,7 +152,7 @@ async fn make(
     if make.days.is_some_and(|days| !(1..=3650).contains(&days)) {
         return Err(Problem::input("days must be from 1 to 3650"));
     }
-    // Nobody makes a key that opens more than their own does.
+    // A key cannot have more scopes than the key that creates it.
     let cut = identity.scopes.as_ref().filter(|held| make.scopes.is_empty() || !make.scopes.is_subset(held));
     if cut.is_some() {
         return Err(Problem::denied(
@@ -168,7 +168,7 @@ async fn make(
     Ok((StatusCode::CREATED, Json(Made { id: record.id, key })))
 }
 
-/// What an owner's keys open is theirs: only an owner makes and revokes them.
+/// Only an owner creates and revokes keys of owners.
 fn held_by_less(site: &Shared, identity: &Identity, user: &UserId) -> Result<(), Problem> {
     let owner = site.directory.named(user, AuthMethod::Key).is_some_and(|user| user.grants.is_none());
     if owner && identity.grants.is_some() {

@@ -1,4 +1,4 @@
-//! The four agents by themselves (S4): orchestrator, validation, conversation, error recovery.
+//! Endpoints of the four agents: orchestrator, validation, conversation, error recovery.
 
 use super::extract::{Authenticated, Input, PathParam};
 use super::openapi::Api;
@@ -15,24 +15,24 @@ use steward_domain::{ConversationId, ExecutionId};
 use steward_language::skill::{Recent, humanise, resolved};
 use steward_store::EntitySearch;
 
-/// Words whose references are to be resolved.
+/// A text whose references are to be resolved.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Refer {
     #[schemars(length(min = 1, max = 100_000))]
     message: String,
-    /// The conversation whose entities they stand for.
+    /// The conversation with the entities that the references mean.
     conversation_id: ConversationId,
 }
 
-/// An error that somebody got.
+/// An error to explain.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ErrorReport {
-    /// As the tool gave it.
+    /// The error as the tool returned it.
     #[schemars(length(max = 100_000))]
     error: String,
-    /// What was being done, such as "create the task".
+    /// The action that failed, such as "create the task".
     #[serde(default)]
     doing: Option<String>,
 }

@@ -1,11 +1,10 @@
-//! Things that are kept for a while: which of them go first, when there are too many or they are
-//! too old.
+//! Eviction order of items that are kept for a limited time and within a limited size.
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// Keys in the order in which they came, with when that was and how much room they take. Whoever
-/// holds the things forgets those that [`Ages::next_out`] gives.
+/// Keys in insertion order, with their time and size. The owner of the items removes those that
+/// [`Ages::next_out`] returns.
 pub(super) struct Ages<K> {
     oldest_first: VecDeque<(K, Duration, usize)>,
     bytes: usize,
@@ -17,7 +16,7 @@ impl<K> Default for Ages<K> {
     }
 }
 
-/// How long and how much is kept.
+/// The limits on age and total size.
 #[derive(Clone, Copy)]
 pub(super) struct RetentionLimits {
     pub(super) kept: Duration,
@@ -30,7 +29,7 @@ impl<K> Ages<K> {
         self.oldest_first.push_back((key, now, size));
     }
 
-    /// The oldest, when it is too old or takes room that is needed.
+    /// Removes and returns the oldest key if it is too old or the total size is too large.
     pub(super) fn next_out(&mut self, now: Duration, room: RetentionLimits) -> Option<K> {
         let (_, at, _) = self.oldest_first.front()?;
         if self.bytes <= room.bytes && now.saturating_sub(*at) <= room.kept {

@@ -1,4 +1,4 @@
-//! AG-UI: the events that front ends for agents know, over one POST.
+//! AG-UI: a turn as the events that agent front ends expect, over one POST.
 
 use super::extract::{Authenticated, Input};
 use super::openai::{ClientStart, begin_for_client};
@@ -16,22 +16,21 @@ use serde_json::{Value, json};
 use std::collections::HashMap;
 use steward_domain::ConversationId;
 
-/// What a front end sends.
+/// The request of a front end.
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Run {
-    /// The conversation: one of ours, or an id of the front end's own.
+    /// The conversation id: one of this server, or one that the front end chose.
     #[schemars(length(max = 200))]
     thread_id: String,
     #[schemars(length(max = 200))]
     run_id: String,
     #[schemars(length(min = 1, max = 1000))]
     messages: Vec<Value>,
-    /// The front end's own tools: calls of them are given back, and their results come with the
-    /// next run.
+    /// Tools of the front end. Calls of them are returned; their results arrive with the next run.
     #[serde(default)]
     tools: Option<Vec<AguiTool>>,
-    /// What the front end knows, for the model.
+    /// Context of the front end, for the model.
     #[serde(default)]
     context: Option<Vec<AguiContext>>,
 }
@@ -61,7 +60,7 @@ impl Run {
         self.tools.iter().flatten().map(tool).collect()
     }
 
-    /// The messages in the form of chat completions. What only front ends show is left out.
+    /// The messages in the format of chat completions. Messages for display only are dropped.
     fn messages(&self) -> Vec<Value> {
         let known: Vec<String> = (self.context.iter().flatten())
             .map(|context| format!("- {}: {}", context.description, context.value))
@@ -87,7 +86,7 @@ impl Run {
         context.into_iter().chain(self.messages.iter().filter(shown).map(renamed)).collect()
     }
 
-    /// Whether it is more than something that was said.
+    /// Whether the request contains more than a user message, such as tools or tool results.
     fn brings_something(&self) -> bool {
         let role = |message: &Value| message.get("role").and_then(Value::as_str).map(str::to_owned);
         let more =
@@ -150,20 +149,20 @@ async fn run(
 
 type Remember = Box<dyn Fn(&AppState, &str, ConversationId) + Send>;
 
-/// A turn in the words of AG-UI.
+/// A turn as a stream of AG-UI events.
 struct AguiStream {
     site: Shared,
     listener: Option<Listener>,
-    /// A reply that is known at once.
+    /// A reply that is available without running a turn.
     known: Option<Value>,
     remember: Remember,
     thread: String,
     run: String,
     began: bool,
     speaking: bool,
-    /// Messages that were ended because the model went on with something else.
+    /// The number of messages that ended early, because the model continued with something else.
     left: usize,
-    /// The names of the steps that run.
+    /// The names of the running steps.
     steps: HashMap<u64, String>,
 }
 
@@ -175,7 +174,7 @@ fn event(kind: &str, more: Value) -> Frame {
     Frame::data(told.to_string())
 }
 
-/// The calls that the front end is asked for.
+/// The calls of front-end tools in a reply.
 fn tool_calls(reply: &Value, message: Option<&str>) -> Vec<Frame> {
     let calls = reply.get("client_calls").and_then(Value::as_array).into_iter().flatten();
     calls
@@ -195,7 +194,7 @@ fn tool_calls(reply: &Value, message: Option<&str>) -> Vec<Frame> {
 }
 
 impl AguiStream {
-    /// A reply that was known at once, as a turn would tell it.
+    /// A reply that is available at once, as the events of a turn.
     fn told_at_once(&mut self, reply: &Value) -> Vec<Frame> {
         let text = reply.get("answer").and_then(Value::as_str).unwrap_or_default();
         let mut frames = Vec::new();
@@ -220,7 +219,7 @@ impl AguiStream {
                 self.steps.insert(step, name.clone());
                 vec![event("STEP_STARTED", json!({ "stepName": name }))]
             }
-            // A step ends under the name that it began with.
+            // A step ends with the name that it started with.
             "ended" => self
                 .steps
                 .remove(&step)

@@ -1,10 +1,9 @@
-//! Calls and runs that wait for a person, and the decision over them.
+//! Calls and runs that wait for approval, and the decisions on them.
 //!
 //! Invariants
-//! - A person decides on what their role lets them decide on, by the name of the tool that will
-//!   run.
-//! - A decision names the digest of what was shown. The call that is made is that one, with what
-//!   its owner holds.
+//! - A user's role limits which calls they can decide on, by the name of the tool that will run.
+//! - A decision names the digest of what was shown. Exactly that call is made, with the grants of
+//!   its owner.
 
 use super::extract::{Authenticated, Input, PathParam, Queried};
 use super::openapi::Api;
@@ -22,40 +21,40 @@ use steward_runtime::run::Decided;
 use steward_runtime::toolbox::{Shown, Waiting};
 use steward_store::{Page, Scope, Verdict};
 
-/// Something that waits.
+/// A pending approval.
 #[derive(Serialize, JsonSchema)]
 struct Line {
     task: TaskId,
     user: String,
-    /// The tool; the first of several.
+    /// The tool. For several calls, the first one.
     tool: String,
-    /// All tools, where several calls are decided on together.
+    /// All tools, where one decision covers several calls.
     tools: Vec<String>,
-    /// The exact arguments; by number and tool, where there are several calls.
+    /// The exact arguments. For several calls, they are keyed by number and tool.
     arguments: Value,
-    /// Where each argument came from.
+    /// The provenance of each argument.
     provenance: Value,
     reason: String,
     digest: String,
     since: steward_domain::Timestamp,
     until: steward_domain::Timestamp,
-    /// A run of a workflow or an agent; it can be modified, too.
+    /// Whether this is a run of a workflow or an agent. A run can also be modified.
     is_run: bool,
-    /// What the task is to do.
+    /// The description of the task.
     description: String,
-    /// The node of a workflow that asks.
+    /// The workflow node that requests the approval.
     node: String,
-    /// The roles that may decide; everybody who may approve when empty.
+    /// The roles that may decide. Empty means every user with the right to approve.
     approvers: Vec<String>,
 }
 
-/// Something that was decided.
+/// A past decision.
 #[derive(Serialize, JsonSchema)]
 struct DecisionLine {
     task: TaskId,
-    /// For whom the task ran.
+    /// The owner of the task.
     user: String,
-    /// What the task was to do.
+    /// The description of the task.
     description: String,
     /// `approved`, `rejected`, `modified` or `expired`.
     decision: &'static str,
@@ -63,9 +62,9 @@ struct DecisionLine {
     at: steward_domain::Timestamp,
     /// The digest of what was shown.
     digest: String,
-    /// How the task stands now.
+    /// The current status of the task.
     status: String,
-    /// What came out, or why not.
+    /// The result, or the error.
     #[serde(skip_serializing_if = "Option::is_none")]
     outcome: Option<String>,
 }
@@ -76,7 +75,7 @@ struct ListQuery {
     limit: Option<u32>,
 }
 
-/// Which approvals are listed.
+/// The filter of the list.
 #[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum ApprovalStatus {
@@ -93,19 +92,19 @@ enum ApprovalStatus {
 #[serde(deny_unknown_fields)]
 struct Decide {
     decision: Decision,
-    /// Why, for the record.
+    /// The reason, for the journal.
     #[serde(default)]
     #[schemars(length(max = 2000))]
     why: String,
-    /// Words for the agent, with `modify`.
+    /// A message to the agent, with `modify`.
     #[serde(default)]
     #[schemars(length(max = 10000))]
     message: String,
-    /// Changes of the state, with `modify`.
+    /// Changes to the state, with `modify`.
     #[serde(default)]
     #[schemars(with = "std::collections::BTreeMap<String, Value>")]
     updates: JsonObject,
-    /// The `digest` of what was shown; a decision over something else is refused.
+    /// The `digest` of what was shown. A decision with another digest is rejected.
     digest: Sha256Hex,
 }
 
@@ -139,7 +138,7 @@ pub(super) fn routes(api: &mut Api) {
 }
 
 impl AppState {
-    /// What waits for somebody's decision.
+    /// The pending approvals that the caller can decide on.
     async fn waiting(&self, identity: &Identity) -> Result<Vec<Waiting>, Problem> {
         let mut waiting = self.toolbox().approvals().list(&Scope::System).await?;
         waiting.retain(|one| identity.decides(&one.approvers, one.released_tools()));
@@ -179,8 +178,8 @@ async fn list(
     Ok(Json(Listed { items, next: None }))
 }
 
-/// The decisions that somebody took, or that were taken over their own tasks; all of them for whom
-/// has every grant.
+/// Decisions that the caller took, or that concern the caller's tasks. Callers with all grants get
+/// every decision.
 async fn decided(
     site: &Shared,
     identity: &Identity,
@@ -251,7 +250,7 @@ async fn decide(
     }
 }
 
-/// A run goes on beside this request.
+/// Decides on a run. The run continues in the background.
 async fn over_run(site: &Shared, id: TaskId, decide: Decide, by: Label) -> Result<Json<Value>, Problem> {
     let (action, message) = match decide.decision {
         Decision::Approve => (HumanAction::Approve, decide.message),

@@ -1,4 +1,4 @@
-//! Files of answers: only those that the journal of somebody's own task names.
+//! Files of answers. Only files in the journal of the caller's own tasks are served.
 
 use super::extract::{Authenticated, PathParam};
 use super::openapi::Api;
@@ -27,7 +27,7 @@ pub(super) fn routes(api: &mut Api) {
         .to(get(reply));
 }
 
-/// An artifact with its name for people; where it lies is nobody's business.
+/// An artifact with its file name. The path on the server is not shown.
 pub(super) fn shown(artifact: &Artifact) -> Value {
     let name =
         Path::new(&artifact.content_ref).file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -66,7 +66,7 @@ async fn file(
     let headers = [
         (CONTENT_TYPE, kind_of(&path).to_owned()),
         (CONTENT_DISPOSITION, format!("inline; filename=\"{name}\"")),
-        // A report is a document of its own that may do nothing.
+        // A report is served as a sandboxed document.
         (
             CONTENT_SECURITY_POLICY,
             "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:".to_owned(),
@@ -84,7 +84,7 @@ async fn reply(
     reply_of(&site, &scope(&identity), id).await.map(Json)
 }
 
-/// The kept answer of a task that the scope sees.
+/// The stored reply of a task in the scope.
 pub(super) async fn reply_of(site: &Shared, scope: &Scope, id: TaskId) -> Result<Value, Problem> {
     let missing = || Problem::missing("kept answer of task", id);
     let found = site.store().artifacts(scope, id).await?;
@@ -94,7 +94,7 @@ pub(super) async fn reply_of(site: &Shared, scope: &Scope, id: TaskId) -> Result
     serde_json::from_slice(&bytes).map_err(|_| missing())
 }
 
-/// A path as its last part.
+/// Reduces a path to its file name.
 pub(super) fn without_place(one: &mut Value, field: &str) {
     if let Some(Value::String(path)) = one.get_mut(field) {
         *path = path.rsplit('/').next().unwrap_or_default().to_owned();

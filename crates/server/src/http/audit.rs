@@ -61,7 +61,7 @@ fn chain(text: &str) -> Result<ChainId, Problem> {
     text.parse().map_err(|_| Problem::missing("journal of", text))
 }
 
-/// The system's own chain belongs to nobody; those who may verify may read it.
+/// The system chain has no owner. Callers with the audit right may read it.
 fn scope_of(identity: &Identity, chain: ChainId) -> Scope {
     if chain == ChainId::SYSTEM && identity.may(Right::Audit) { Scope::System } else { scope(identity) }
 }
@@ -116,7 +116,7 @@ async fn export(
     let (_, head) =
         audit::export(&**site.store(), &scope_of(&identity, chain), chain, &site.signer, &mut out).await?;
     let disposition = format!("attachment; filename=\"{chain}.jsonl\"");
-    // The head is a text of several lines, and a header is one.
+    // The head has several lines, and a header must be one line.
     let head: String =
         percent_encoding::utf8_percent_encode(&head, percent_encoding::NON_ALPHANUMERIC).to_string();
     let headers = [

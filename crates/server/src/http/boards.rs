@@ -1,7 +1,7 @@
-//! Boards: answers pinned side by side, read with the grants of whoever looks.
+//! Boards: pinned answers, read with the grants of the viewer.
 //!
-//! Invariant: a link shows what its viewer may see at the moment it is opened. Its signature, its
-//! time and its row on the board must all hold.
+//! Invariant: a link shows what its viewer may see at the time it is opened. Its signature, its
+//! expiry and its record on the board are all checked.
 
 use super::extract::{Authenticated, Input, PathParam, Queried};
 use super::openapi::Api;
@@ -24,83 +24,83 @@ use steward_runtime::ask::Ask;
 use steward_runtime::board::{BoardChoice, BoardView, NewTile, TileEdit, board_page};
 use steward_runtime::list_saved;
 
-/// A board to be made.
+/// A board to create.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct BoardRequest {
-    /// What it is called.
+    /// The name of the board.
     name: Label,
 }
 
-/// What to change of a board.
+/// The changes to a board.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct BoardChange {
-    /// What it is called.
+    /// The name of the board.
     #[serde(default)]
     name: Option<Label>,
-    /// Whether everybody here sees it.
+    /// Whether all users see it.
     #[serde(default)]
     is_shared: Option<bool>,
-    /// For so many seconds a result is shown again; 0 reads each time.
+    /// How many seconds a result is cached; 0 reads the data each time.
     #[serde(default)]
     #[schemars(range(max = 86_400))]
     fresh_seconds: Option<u32>,
-    /// What all tiles are filtered by.
+    /// The filters of all tiles.
     #[serde(default)]
     filters: Option<Vec<BoardFilter>>,
-    /// Its tiles in another order. Tiles that are not named follow.
+    /// The new order of the tiles. Tiles that are not named follow.
     #[serde(default)]
     order: Option<Vec<TileId>>,
 }
 
-/// A tile to be pinned: one of your answers, or words.
+/// A tile to pin: one of your answers, or text.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct TileRequest {
     /// The task of one of your answers.
     #[serde(default)]
     task_id: Option<TaskId>,
-    /// Words instead.
+    /// Text instead of an answer.
     #[serde(default)]
     #[schemars(length(max = 20_000))]
     text: Option<String>,
-    /// Another question over the same data.
+    /// Another question on the same data.
     #[serde(default)]
     #[schemars(length(max = 10_000))]
     question: Option<String>,
-    /// The SQL to run instead of what was run.
+    /// SQL to run instead of the original statement.
     #[serde(default)]
     #[schemars(length(max = 100_000))]
     sql: Option<String>,
-    /// What stands above it.
+    /// The title of the tile.
     #[serde(default)]
     #[schemars(length(max = 200))]
     title: Option<String>,
-    /// How its rows are shown.
+    /// The visualization of the rows.
     #[serde(default)]
     view: Option<TileView>,
-    /// How much of the row it takes.
+    /// The width of the tile.
     #[serde(default)]
     width: Option<TileWidth>,
 }
 
-/// A link to be made.
+/// A link to create.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct LinkRequest {
-    /// For how many hours it shows the board.
+    /// The lifetime in hours.
     #[schemars(range(min = 1, max = 2160))]
     hours: u32,
-    /// With whose grants it is read; yours unless said.
+    /// The user whose grants are used to read the board. The default is you.
     #[serde(default)]
     viewer: Option<UserId>,
-    /// Filters that cannot be taken off.
+    /// Filters that a viewer cannot remove.
     #[serde(default)]
     filters: Vec<BoardFilter>,
 }
 
-/// How a board is to be looked at.
+/// The query parameters for viewing a board.
 #[derive(Debug, Deserialize)]
 struct Look {
     filters: Option<String>,
@@ -183,7 +183,7 @@ pub(super) fn routes(api: &mut Api) {
         .to(get(embed));
 }
 
-/// A board without where its files lie: that is nobody's business.
+/// Removes the paths of data files from a board. They are internal to the server.
 fn without_places(mut board: Board) -> Board {
     for tile in &mut board.tiles {
         if let TileContent::Answer { data, .. } = &mut tile.content {
@@ -290,10 +290,10 @@ async fn export(
     Ok((headers, page).into_response())
 }
 
-/// A page that may do nothing but be looked at.
+/// The content security policy of a static document.
 const DOCUMENT_POLICY: &str = "sandbox; default-src 'none'; style-src 'unsafe-inline'";
 
-/// What a tile is made of, in the words of the runtime.
+/// Converts the request to a tile of the runtime.
 fn new_tile(wanted: &TileRequest) -> NewTile {
     NewTile {
         title: wanted.title.clone(),
@@ -313,7 +313,7 @@ async fn pin(
     let (app, mut new) = (site.app(), new_tile(&wanted));
     let board = match (wanted.task_id, wanted.text) {
         (Some(task), None) => {
-            // Whoever may not change the board learns nothing of the answer.
+            // The scope allows only the caller's tasks; `pin` checks the board's owner.
             let (question, data) = app.asked_in(&scope(&identity), task).await?;
             if wanted.question.is_some() {
                 new.origin = None;
@@ -365,7 +365,7 @@ async fn add_link(
     Input(wanted): Input<LinkRequest>,
 ) -> Result<(StatusCode, Json<Value>), Problem> {
     let viewer = wanted.viewer.unwrap_or_else(|| identity.user.clone());
-    // A viewer who may not use this Steward would see nothing.
+    // A viewer without access would see nothing.
     site.toolbox().callers().now(&viewer)?;
     let app = site.app();
     let link = app.add_link(&identity.user, id, &viewer, wanted.hours, wanted.filters, "api").await?;
@@ -383,7 +383,7 @@ async fn remove_link(
 }
 
 async fn embed(State(site): State<Shared>, PathParam(token): PathParam<String>) -> Result<Response, Problem> {
-    // A wrong, an expired and an ended link read the same.
+    // Invalid, expired and revoked links return the same 404.
     let missing = || Problem::missing("board", "under this link, or its time is over");
     let (board, link) = site.directory.secret().open_link(&token, site.now()).ok_or_else(missing)?;
     let found = site.app().linked_board(BoardId(board), BoardLinkId(link)).await;
@@ -396,7 +396,7 @@ async fn embed(State(site): State<Shared>, PathParam(token): PathParam<String>) 
     let page = board_page(&view, viewer.as_str());
     let headers = [
         (CONTENT_TYPE, "text/html; charset=utf-8".to_owned()),
-        // Other sites may show it in a frame: it has no script, no form and no cookie.
+        // Other sites may embed the page: it has no script, no form and no cookie.
         (CONTENT_SECURITY_POLICY, format!("{DOCUMENT_POLICY}; frame-ancestors *")),
         (HeaderName::from_static("x-frame-options"), "ALLOWALL".to_owned()),
         (HeaderName::from_static("cross-origin-resource-policy"), "cross-origin".to_owned()),

@@ -1,10 +1,10 @@
-//! What is connected, for owners: data under a name, and MCP servers that are reached over HTTP.
+//! Connections managed by owners: named data sources, and MCP servers over HTTP.
 //!
 //! Invariants
-//! - A connection is tried before it is written down; one that does not work leaves nothing behind.
-//! - A change is in the journal before it counts. Passwords are not taken here: they would end up
-//!   in a file that others read.
-//! - Only an owner connects: whoever holds the domain then reads with the rights of this server.
+//! - A connection is tested before it is saved. A failed test leaves no change.
+//! - A change is written to the journal before it takes effect. Passwords are rejected, because
+//!   others can read the file that would hold them.
+//! - Only an owner adds connections, because users then read with the server's rights.
 
 use super::extract::{Authenticated, Input, PathParam};
 use super::openapi::Api;
@@ -24,35 +24,35 @@ use steward_analysis::source::without_password;
 use steward_domain::{Check as _, Coded as _, DomainName, McpServer, ServerName};
 use steward_tools::config::{Configuration, add_server, remove_server};
 
-/// How long a source or a server may take to answer.
+/// The timeout of a connection test.
 const TRIED: Duration = Duration::from_secs(60);
 const DOMAINS: &str = "config/domains.yaml";
 
-/// Data that is connected.
+/// A data source to connect.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct DataRequest {
-    /// A file or folder of the server, or the address of a database, without a password.
+    /// A file or folder on the server, or a database address without a password.
     #[schemars(length(min = 1, max = 2000))]
     address: String,
-    /// The name of the domain: lower-case letters, digits and `_`. Needed to connect, not to test.
+    /// The name of the domain: lower-case letters, digits and `_`. Not needed for a test.
     #[serde(default)]
     name: Option<DomainName>,
-    /// What people call it.
+    /// The display name.
     #[serde(default)]
     #[schemars(length(max = 100))]
     title: String,
 }
 
-/// An MCP server that is connected.
+/// An MCP server to connect.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ServerRequest {
     name: ServerName,
-    /// Its address, over HTTPS or on this machine.
+    /// The address, over HTTPS or on this machine.
     #[schemars(length(min = 1, max = 2000))]
     url: String,
-    /// The environment variable of this server that holds its bearer token.
+    /// The environment variable of this server that holds the bearer token.
     #[serde(default)]
     token_variable: Option<String>,
 }
@@ -125,7 +125,7 @@ async fn list(State(site): State<Shared>, Authenticated(_): Authenticated) -> Js
     Json(json!({ "data": data, "servers": servers }))
 }
 
-/// Opens a source, and says what is in it.
+/// Opens a source and lists its tables.
 async fn tables_of(site: &Shared, address: &str) -> Result<Vec<Value>, Problem> {
     if without_password(address) != address {
         return Err(Problem::input(
@@ -176,7 +176,7 @@ async fn connect_data(
     Ok((StatusCode::CREATED, Json(json!({ "domain": name, "tables": tables }))))
 }
 
-/// A domain as the file has it.
+/// A domain in the syntax of the file.
 fn domain_entry(name: &DomainName, title: &str, address: &str, tables: &[Value]) -> String {
     let names = tables.iter().filter_map(|one| one.get("name")?.as_str()).take(12);
     let names: Vec<String> = names.map(|name| name.replace('_', " ")).collect();
@@ -189,7 +189,7 @@ fn domain_entry(name: &DomainName, title: &str, address: &str, tables: &[Value])
 }
 
 impl AppState {
-    /// Adds a domain to its file. What else is in the file stays; a file that would be wrong is not
+    /// Appends a domain to its file. The rest of the file is unchanged. An invalid result is not
     /// written.
     async fn write_domain(&self, entry: &str) -> Result<(), Problem> {
         let path = self.options.home.join(DOMAINS);
@@ -253,7 +253,7 @@ async fn connect_server(
     match tried.await {
         Ok(found) => Ok((StatusCode::CREATED, Json(found))),
         Err(problem) => {
-            // What did not work leaves nothing behind.
+            // A failed connection is removed again.
             remove_server(home, &wanted.name).map_err(steward_runtime::Error::from)?;
             site.toolbox().reload().await?;
             Err(problem)

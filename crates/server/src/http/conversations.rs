@@ -1,5 +1,4 @@
-//! Conversations: the list, one with everything that was said, its state, and all of it as a
-//! document.
+//! Conversations: the list, the messages and state of one, and its export as a document.
 
 use super::extract::{Authenticated, Input, PathParam, Queried};
 use super::openapi::Api;
@@ -25,7 +24,7 @@ use steward_store::{ConversationFilter, EntitySearch, Page};
 #[derive(Serialize, JsonSchema)]
 struct Line {
     id: ConversationId,
-    /// What it began with.
+    /// The given title, or the first message.
     title: String,
     application_domain: String,
     status: ConversationStatus,
@@ -41,7 +40,7 @@ struct ListQuery {
     status: Option<Open>,
 }
 
-/// Which conversations; those that were deleted are not there.
+/// The status filter. Deleted conversations are never listed.
 #[derive(Clone, Copy, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Open {
@@ -50,14 +49,14 @@ enum Open {
     All,
 }
 
-/// What changes of a conversation.
+/// The changes to a conversation.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ConversationChange {
-    /// `archived` keeps it to read; `active` takes messages again.
+    /// `archived` makes it read-only; `active` accepts messages again.
     #[serde(default)]
     status: Option<NewStatus>,
-    /// Its title; an empty one takes the given title away.
+    /// The title. An empty one removes the given title.
     #[serde(default)]
     #[schemars(length(max = 200))]
     title: Option<String>,
@@ -105,7 +104,7 @@ pub(super) fn routes(api: &mut Api) {
         .to(get(export));
 }
 
-/// How many conversations a search looks through.
+/// The maximum number of conversations that a search reads.
 const SEARCHED: u32 = 500;
 
 async fn list(
@@ -155,7 +154,7 @@ fn line(conversation: &Conversation, first: Option<&Message>) -> Line {
     }
 }
 
-/// One of somebody's own; one that was deleted is not there.
+/// A conversation of the caller. Deleted conversations return 404.
 async fn own(site: &Shared, identity: &Identity, id: ConversationId) -> Result<Valid<Conversation>, Problem> {
     let found = site.store().conversation(&scope(identity), id).await?;
     found
@@ -163,7 +162,7 @@ async fn own(site: &Shared, identity: &Identity, id: ConversationId) -> Result<V
         .ok_or_else(|| Problem::missing("conversation", id))
 }
 
-/// A message, as the page shows it, with the files that were brought along with it.
+/// A message as the page shows it, with its attached files.
 fn message(site: &Shared, identity: &Identity, message: &Message) -> Value {
     let of = |name: &str| message.metadata.get(name).cloned().unwrap_or_default();
     json!({
@@ -180,7 +179,7 @@ async fn show(
 ) -> Result<Json<Value>, Problem> {
     let conversation = own(&site, &identity, id).await?;
     let scope = scope(&identity);
-    // What was decided meanwhile is told before the conversation is shown.
+    // Decisions taken meanwhile are added to the conversation before it is shown.
     if conversation.status == ConversationStatus::Active {
         site.chat.tell_decisions(&identity.user, id).await?;
     }
@@ -213,7 +212,7 @@ async fn events(
     Ok(stream::respond(&site, MessageSource { site: site.clone(), identity, id, last }))
 }
 
-/// Reads new messages of a conversation out of the store, wherever they were written.
+/// Reads new messages of a conversation from the store, whichever process wrote them.
 struct MessageSource {
     site: Shared,
     identity: Identity,
@@ -222,7 +221,7 @@ struct MessageSource {
     last: u64,
 }
 
-/// How often the store is asked for new messages.
+/// The interval at which the store is polled for new messages.
 const LOOK: Duration = Duration::from_secs(1);
 
 impl MessageSource {

@@ -1,11 +1,10 @@
-//! In front of every request: which request it is, for which host, from where, by whom, and how
-//! many of them.
+//! The middleware of every request: request id, host and origin checks, authentication, rate limit.
 //!
 //! Invariants
-//! - A page of another site reaches nothing that changes something: its origin is not ours, it has
-//!   no token of ours, and the cookie does not travel with it.
-//! - Over loopback without a login only that is taken which truly comes over loopback: what a proxy
-//!   hands on is not.
+//! - A page of another site cannot change anything. Its origin is not allowed, it has no CSRF
+//!   token, and the session cookie is not sent with its requests.
+//! - Loopback access without sign-in requires a direct loopback connection. Proxied requests are
+//!   not accepted.
 
 use super::Shared;
 use super::problem::{Problem, REQUEST};
@@ -25,9 +24,9 @@ use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-/// The page's cookie.
+/// The name of the session cookie.
 pub(super) const COOKIE_NAME: &str = "steward_session";
-/// What a page sends along with whatever changes something.
+/// The header with the CSRF token of the page.
 const CSRF: &str = "x-csrf-token";
 const REQUEST_ID: &str = "x-request-id";
 
@@ -36,11 +35,11 @@ tokio::task_local! {
     pub(super) static TRACE: Option<Box<str>>;
 }
 
-/// Where a connection comes from.
+/// The remote address of a connection.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Peer(pub(super) SocketAddr);
 
-/// The first thing that a request meets, and the last that its answer does.
+/// The outermost middleware of a request and its response.
 pub(super) async fn admit(State(site): State<Shared>, request: Request, next: Next) -> Response {
     let began = site.clock().monotonic();
     let id = request_id(&site, request.headers());
@@ -49,7 +48,7 @@ pub(super) async fn admit(State(site): State<Shared>, request: Request, next: Ne
     let trace = request.headers().get("traceparent").and_then(|header| header.to_str().ok()).map(Box::from);
     let preflight =
         method == Method::OPTIONS && request.headers().contains_key(ACCESS_CONTROL_REQUEST_METHOD);
-    // Written by the answer, read by the log.
+    // Set by the handler, read by the log.
     let user = Arc::new(OnceLock::new());
     let known = user.clone();
     let answer = async {
@@ -70,7 +69,7 @@ pub(super) async fn admit(State(site): State<Shared>, request: Request, next: Ne
     };
     let answer = TRACE.scope(trace, answer);
     let answered = AssertUnwindSafe(REQUEST.scope(id.as_str().into(), answer)).catch_unwind().await;
-    // A bug in one answer is told, and nobody else hears of it.
+    // A panic in one handler becomes a 500 response and does not affect other requests.
     let mut response = answered.unwrap_or_else(|_| Problem::bug().into_response());
     if let Some(origin) =
         origin.filter(|origin| site.options.origins.iter().any(|known| *origin == known.as_str()))
@@ -98,8 +97,7 @@ pub(super) async fn admit(State(site): State<Shared>, request: Request, next: Ne
     response
 }
 
-/// What a browser must read before a page of another origin, which the operator named, may use this
-/// server. Cookies do not travel.
+/// Sets the CORS headers for an origin that the operator allowed. Credentials are not allowed.
 fn shared_with(headers: &mut HeaderMap, origin: HeaderValue) {
     headers.insert("access-control-allow-origin", origin);
     for (name, value) in [
@@ -117,15 +115,15 @@ fn shared_with(headers: &mut HeaderMap, origin: HeaderValue) {
     }
 }
 
-/// What a page may load and where it may send.
+/// The content security policy of the page.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; \
     font-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
-/// Who it is, if it is somebody, when it may pass.
+/// Authenticates a request and checks whether it is admitted. `None` is unauthenticated.
 async fn passes(site: &Shared, request: &Parts) -> Result<Option<Identity>, Problem> {
     let headers = &request.headers;
-    // Two hosts, or another one in the address: what stands before this server may have looked at
-    // the other.
+    // Two `Host` headers, or another host in the URI, are rejected: a proxy in front may have
+    // checked the other one.
     let named = request.uri.authority().map(|authority| authority.as_str());
     let mut hosts = headers.get_all(HOST).iter().map(|host| host.to_str().unwrap_or_default());
     let host = hosts.next().unwrap_or_default();
@@ -143,7 +141,7 @@ async fn passes(site: &Shared, request: &Parts) -> Result<Option<Identity>, Prob
         let detail = format!("this server does not answer to {host:?}. Name it with --host-name");
         return Err(Problem::new(axum::http::StatusCode::MISDIRECTED_REQUEST, "WEB015", detail));
     }
-    // What cannot be read is no origin of ours.
+    // An unreadable origin is treated as a foreign one.
     let origin = headers.get(ORIGIN).map(|origin| origin.to_str().unwrap_or("?"));
     let from_page = origin.is_some() || headers.contains_key("sec-fetch-site");
     if let Some(origin) = origin
@@ -160,7 +158,7 @@ async fn passes(site: &Shared, request: &Parts) -> Result<Option<Identity>, Prob
     }
     let (limiter, now, most) = (&site.limiter, site.clock().monotonic(), site.options.per_minute);
     let identity = identify(site, request).await;
-    // Whoever is nobody may not try for ever. The page and its files are for everybody.
+    // Unauthenticated requests are rate-limited by address. The page and its files are exempt.
     if !matches!(identity, Ok(Some(_))) && !open(request.uri.path()) {
         let from = request.extensions.get::<Peer>().map(|peer| peer.0.ip().to_canonical().to_string());
         limiter.take(&format!("from {}", from.unwrap_or_default()), now, most)?;
@@ -175,11 +173,11 @@ async fn passes(site: &Shared, request: &Parts) -> Result<Option<Identity>, Prob
     let identity = identity?;
     if let Some(identity) = &identity {
         let safe = matches!(request.method, Method::GET | Method::HEAD | Method::OPTIONS);
-        // A key or a token is sent on purpose; a cookie and a loopback address travel by
-        // themselves.
+        // A client sends a key or a token on purpose. A browser sends a cookie and uses loopback
+        // without the user's intent.
         let by_itself = match identity.by {
             AuthMethod::Session => true,
-            // A page of ours that speaks MCP shows by its origin that it is ours; it has no token.
+            // A page that uses MCP is recognized by its allowed origin; it has no CSRF token.
             AuthMethod::Loopback => from_page && !(origin.is_some() && request.uri.path() == "/mcp"),
             AuthMethod::Key | AuthMethod::Token | AuthMethod::Slack => false,
         };
@@ -196,7 +194,7 @@ async fn passes(site: &Shared, request: &Parts) -> Result<Option<Identity>, Prob
     Ok(identity)
 }
 
-/// What is the same for everybody, and cheap.
+/// Paths with the same cheap response for every caller.
 fn open(path: &str) -> bool {
     matches!(path, "/" | "/health" | "/ready" | "/favicon.ico" | "/favicon.svg") || path.starts_with("/page/")
 }
@@ -209,8 +207,8 @@ async fn identify(site: &Shared, request: &Parts) -> Result<Option<Identity>, Pr
             (Some(scheme), Some(bearer), None) if scheme.eq_ignore_ascii_case("bearer") => bearer,
             _ => return Err(crate::identity::Error::Key.into()),
         };
-        // Clients that must send some key send anything; on one's own machine it does not matter
-        // which.
+        // Some clients require a key and send a dummy. For the loopback owner an invalid key is
+        // ignored.
         match site.directory.by_bearer(bearer).await {
             Ok(identity) => return Ok(Some(identity)),
             Err(error) => {
@@ -226,7 +224,7 @@ async fn identify(site: &Shared, request: &Parts) -> Result<Option<Identity>, Pr
     Ok(owner(site, request))
 }
 
-/// The owner of the machine, who truly sits at it.
+/// The owner of the machine, for direct loopback connections only.
 fn owner(site: &Shared, request: &Parts) -> Option<Identity> {
     let peer = request.extensions.get::<Peer>()?;
     let handed_on = [
@@ -248,19 +246,19 @@ fn owner(site: &Shared, request: &Parts) -> Option<Identity> {
     site.directory.owner()
 }
 
-/// The page's cookie, when there is one.
+/// The session cookie, if present.
 pub(super) fn cookie(headers: &HeaderMap) -> Option<String> {
     cookie_named(headers, COOKIE_NAME)
 }
 
-/// A cookie by its name.
+/// The cookie with this name.
 pub(super) fn cookie_named(headers: &HeaderMap, wanted: &str) -> Option<String> {
     let sent = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
     let mut pairs = sent.flat_map(|value| value.split(';')).filter_map(|pair| pair.trim().split_once('='));
     pairs.find(|(name, _)| *name == wanted).map(|(_, value)| value.to_owned())
 }
 
-/// A host without its port; nothing when it is not of that form.
+/// The host without its port. `None` if it is malformed.
 fn bare(host: &str) -> Option<&str> {
     let (name, rest) = match host.strip_prefix('[') {
         Some(rest) => rest.split_once(']')?,
@@ -278,7 +276,7 @@ fn own_origin(origin: &str, host: &str) -> bool {
         .is_some_and(|named| named == host)
 }
 
-/// The client's own id where it is harmless, else one of ours.
+/// The request id of the client if it is safe to log, otherwise a new one.
 fn request_id(site: &Shared, headers: &HeaderMap) -> String {
     let sent = headers.get(REQUEST_ID).and_then(|id| id.to_str().ok());
     let harmless = |id: &&str| {
@@ -290,19 +288,19 @@ fn request_id(site: &Shared, headers: &HeaderMap) -> String {
     }
 }
 
-/// How many requests somebody may make: a bucket for each, which fills with time.
+/// A rate limiter with one token bucket per caller.
 #[derive(Default)]
 pub(super) struct Limiter {
     buckets: Mutex<HashMap<String, (f64, Duration)>>,
 }
 
-/// Buckets that are remembered.
+/// The maximum number of buckets.
 const BUCKETS: usize = 10_000;
 
 impl Limiter {
     fn take(&self, who: &str, now: Duration, per_minute: u32) -> Result<(), Problem> {
         let rate = f64::from(per_minute) / 60.0;
-        // As many as a quarter of a minute gives may come at once.
+        // A burst may use the quota of 15 seconds.
         let most = (rate * 15.0).max(1.0);
         let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
         if buckets.len() >= BUCKETS && !buckets.contains_key(who) {

@@ -1,6 +1,5 @@
-//! Documents that did not change are not sent again: an `ETag` over what is read, and 304 for a
-//! client that kept it. Browsers keep nothing (`no-store`): what one person read must not stay on a
-//! shared machine.
+//! `ETag` support: a client that has the current document gets 304. Browsers must not cache
+//! responses (`no-store`), so that nothing stays on a shared machine.
 
 use super::problem::Problem;
 use axum::body::{Body, HttpBody as _, to_bytes};
@@ -11,7 +10,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use sha2::{Digest as _, Sha256};
 
-/// Puts a tag on what was read as one document.
+/// Sets the `ETag` of a document response.
 pub(super) async fn tag(request: Request, next: Next) -> Response {
     let path = request.uri().path();
     let reads = request.method() == Method::GET
@@ -23,7 +22,7 @@ pub(super) async fn tag(request: Request, next: Next) -> Response {
     if !reads || !document || response.status() != StatusCode::OK || headers.contains_key(ETAG) {
         return response;
     }
-    // What comes in pieces is not held back.
+    // Streams and very large responses are not buffered.
     if response.body().size_hint().exact().is_none_or(|size| size > super::LARGEST_ANSWER as u64) {
         return response;
     }
@@ -42,13 +41,13 @@ pub(super) async fn tag(request: Request, next: Next) -> Response {
     Response::from_parts(parts, Body::from(body))
 }
 
-/// The first half of a digest: enough to tell one person's documents apart.
+/// The first half of a SHA-256 digest, which is enough to distinguish documents.
 pub(super) fn of(body: &[u8]) -> String {
     let digest = Sha256::digest(body);
     digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Whether one of the tags that a client has is this one.
+/// Whether one of the client's tags matches.
 pub(super) fn fits(known: &HeaderValue, tag: &HeaderValue) -> bool {
     let (Ok(known), Ok(tag)) = (known.to_str(), tag.to_str()) else { return false };
     known.split(',').map(str::trim).any(|one| one == "*" || one.trim_start_matches("W/") == tag)

@@ -1,5 +1,5 @@
-//! What requests carry, read strictly: bodies, queries, ids. Whatever cannot be read is a problem
-//! that says where.
+//! Strict extractors for bodies, queries and path ids. Invalid input is a problem that names the
+//! field.
 
 use super::problem::Problem;
 use crate::identity::Identity;
@@ -10,7 +10,7 @@ use axum::http::request::Parts;
 use serde::de::DeserializeOwned;
 use std::time::Duration;
 
-/// How long a body may take to arrive.
+/// The timeout for receiving a body.
 const ARRIVES: Duration = Duration::from_secs(30);
 
 /// A JSON body.
@@ -32,7 +32,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Input<T> {
             ));
         }
         let bytes = whole(request, state).await?;
-        // A list would be read as the fields in their order, which nobody means.
+        // A JSON list would be read as the fields in their order, which is never intended.
         if bytes.iter().find(|byte| !byte.is_ascii_whitespace()) != Some(&b'{') {
             return Err(Problem::input("the body must be a JSON object"));
         }
@@ -47,7 +47,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Input<T> {
     }
 }
 
-/// The whole body, within its limit and in time.
+/// Reads the whole body, within its size limit and timeout.
 pub(super) async fn whole<S: Send + Sync>(request: Request, state: &S) -> Result<Bytes, Problem> {
     let late =
         || Problem::new(axum::http::StatusCode::REQUEST_TIMEOUT, "WEB010", "the body did not arrive in time");
@@ -60,7 +60,7 @@ pub(super) async fn whole<S: Send + Sync>(request: Request, state: &S) -> Result
     })
 }
 
-/// What the query says.
+/// The query parameters.
 pub(super) struct Queried<T>(pub(super) T);
 
 impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Queried<T> {
@@ -72,7 +72,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Queried<T> {
     }
 }
 
-/// What the path names. An id that cannot be one names nothing.
+/// The path parameters. An invalid id is a 404.
 pub(super) struct PathParam<T>(pub(super) T);
 
 impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for PathParam<T> {
@@ -86,7 +86,7 @@ impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for PathPar
     }
 }
 
-/// Whoever asks.
+/// The authenticated caller.
 pub(super) struct Authenticated(pub(super) Identity);
 
 impl<S: Send + Sync> FromRequestParts<S> for Authenticated {

@@ -1,7 +1,7 @@
-//! Connections: taken, served in bounded time, and closed in an orderly way.
+//! Accepts connections, serves them with time limits, and closes them gracefully.
 //!
-//! Invariant: a client that sends its headers slowly, or not at all, holds one of many places for
-//! seconds and nothing else.
+//! Invariant: a client that sends its headers slowly, or not at all, holds only one of many
+//! connection slots, and only for seconds.
 
 use super::door::Peer;
 use axum::Router;
@@ -21,16 +21,16 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-/// Connections at once.
+/// The maximum number of connections.
 const CONNECTIONS: usize = 4096;
-/// How long headers may take to arrive.
+/// The timeout for receiving headers.
 const HEADERS: Duration = Duration::from_secs(10);
-/// How large they may be.
+/// The maximum size of the headers.
 const BUFFER: usize = 64 * 1024;
-/// How long a connection may take to end after its last answer.
+/// The time that a connection may take to close after its last response.
 const GOODBYE: Duration = Duration::from_secs(3);
 
-/// Serves until `closing` is set, then lets every connection end its answer.
+/// Serves until `closing` is cancelled, then lets each connection finish its response.
 pub async fn serve(listener: TcpListener, router: Router, closing: CancellationToken) -> io::Result<()> {
     let places = Arc::new(Semaphore::new(CONNECTIONS));
     let open = TaskTracker::new();
@@ -51,7 +51,7 @@ pub async fn serve(listener: TcpListener, router: Router, closing: CancellationT
                     drop(place);
                 });
             }
-            // Out of file handles, or a client that went away: the others are served on.
+            // Out of file handles, or the client disconnected. Other connections are not affected.
             Err(_) => tokio::time::sleep(Duration::from_millis(20)).await,
         }
     }
@@ -61,7 +61,7 @@ pub async fn serve(listener: TcpListener, router: Router, closing: CancellationT
 }
 
 async fn connection(stream: TcpStream, peer: SocketAddr, router: Router, closing: CancellationToken) {
-    // Events are small and must not wait for each other.
+    // Events are small and must not be delayed by Nagle's algorithm.
     let _slower_is_not_wrong = stream.set_nodelay(true);
     let inner = TowerToHyperService::new(router);
     let service = service_fn(move |request: Request<Incoming>| {

@@ -1,4 +1,4 @@
-//! People of Slack as users of this server.
+//! Maps Slack users to users of this server.
 
 use super::{AppState, Shared};
 use crate::identity::Right;
@@ -6,7 +6,7 @@ use crate::slack::{self, People, Slack};
 use std::sync::Arc;
 use steward_policy::Caller;
 
-/// Who is who, from the directory.
+/// Looks up Slack users in the directory.
 struct Members(Shared);
 
 impl People for Members {
@@ -21,10 +21,10 @@ impl People for Members {
 }
 
 impl AppState {
-    /// Slack, over the same conversations and for the same people.
+    /// The Slack integration, with the same conversations and users.
     ///
     /// # Errors
-    /// When what is set up for it cannot work.
+    /// When the Slack options are invalid.
     pub fn slack(self: &Arc<Self>, options: slack::Options) -> Result<Arc<Slack>, slack::Error> {
         Slack::new(self.chat.clone(), Arc::new(Members(self.clone())), options)
     }

@@ -1,14 +1,14 @@
-//! Steward over HTTP: the API, the page, and the protocols of others, behind one door.
+//! Steward over HTTP: the API, the page, and other protocols, behind one middleware.
 //!
 //! Invariants
-//! - Everything is somebody's: handlers read and write with the scope of whoever asks, and what is
-//!   not theirs is not there.
-//! - Work outlives its connection: a question that was taken is answered and kept, whether or not
-//!   somebody still listens, and what was missed can be heard again from the last event on.
-//! - A server that stops takes nothing new, lets what runs come to its end, and loses nothing that
-//!   it took.
+//! - Handlers read and write with the scope of the authenticated user. Other users' resources
+//!   return 404.
+//! - Work outlives its connection. An accepted question is answered and stored even if the client
+//!   disconnects, and events can be resumed from the last one received.
+//! - A server that stops accepts no new work, waits for running work, and loses nothing it
+//!   accepted.
 //!
-//! It knows HTTP shapes and nothing of how things are done: that is `runtime`.
+//! This module knows HTTP only. The work itself is done by `runtime`.
 
 mod a2a;
 mod access_admin;
@@ -81,30 +81,30 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use uuid::Uuid;
 
-/// What can be set.
+/// The options of the HTTP server.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// The names that it answers to; `*` is every name.
+    /// The accepted host names; `*` accepts every name.
     pub hosts: Vec<String>,
-    /// Other origins whose pages may use it.
+    /// Other origins whose pages may use the API.
     pub origins: Vec<String>,
-    /// Whether whoever comes over loopback owns the machine while no users are set up.
+    /// Whether loopback requests are authenticated as the owner while no users are configured.
     pub loopback_owner: bool,
-    /// Requests that one identity may make in a minute.
+    /// The maximum number of requests per minute for one identity.
     pub per_minute: u32,
-    /// Questions that are worked on at once; beyond, clients are asked to wait.
+    /// The maximum number of concurrent turns. Above it, clients get 429.
     pub at_once: usize,
-    /// How long what runs may take to come to its end when the server stops.
+    /// How long running work may take to finish when the server stops.
     pub drain: Duration,
-    /// Whether cookies are for TLS only.
+    /// Whether cookies require TLS.
     pub secure_cookies: bool,
-    /// Whether every request is told on the error output.
+    /// Whether every request is logged to stderr.
     pub log: bool,
-    /// The home: uploads go there.
+    /// The home directory. Uploads are stored below it.
     pub home: PathBuf,
 }
 
-/// Everything that requests are answered with.
+/// The shared state of all handlers.
 pub struct AppState {
     pub(crate) chat: Arc<ChatService>,
     runner: Runner,
@@ -121,40 +121,40 @@ pub struct AppState {
     limiter: door::Limiter,
     once: once::IdempotencyCache,
     boards: BoardCache,
-    /// Work that outlives its request.
+    /// Background work that outlives its request.
     work: TaskTracker,
-    /// Nothing new is taken.
+    /// Cancelled when no new work is accepted.
     stopping: CancellationToken,
-    /// Whoever listens is told that it is over.
+    /// Cancelled when open event streams must end.
     over: CancellationToken,
     page: page::Page,
-    /// Watches the logs of others.
+    /// The witness for the logs of other servers.
     witness: std::sync::OnceLock<Arc<witness::LogWitness>>,
 }
 
-/// The site, as handlers hold it.
+/// The state as handlers hold it.
 pub(crate) type Shared = Arc<AppState>;
 
-/// What a site is put together from.
+/// The parts of an [`AppState`].
 pub struct Parts {
-    /// Holds conversations.
+    /// The chat service.
     pub chat: Arc<ChatService>,
     /// Runs workflows and agents.
     pub runner: Runner,
-    /// Knows who is who.
+    /// The users, roles and keys.
     pub directory: Arc<Directory>,
     /// Signs exports of the journal.
     pub signer: Arc<NoteSigner>,
-    /// What was counted.
+    /// The collected metrics.
     pub metrics: Option<Metrics>,
-    /// The settings as administrators see them; secrets are not in it.
+    /// The settings that administrators see, without secrets.
     pub shown: Json,
-    /// What can be set.
+    /// The options.
     pub options: Options,
 }
 
 impl AppState {
-    /// A site over these parts.
+    /// Builds the state from its parts.
     #[must_use]
     pub fn new(parts: Parts) -> Arc<Self> {
         let Parts { chat, runner, directory, signer, metrics, shown, options } = parts;
@@ -209,7 +209,7 @@ impl AppState {
         Ok(self.app().random.uuid_v7(self.now())?)
     }
 
-    /// Whoever asks, in policy's words.
+    /// The caller of policy for an identity.
     fn caller(&self, identity: &Identity) -> Caller {
         caller_of(identity, &self.toolbox().registry().snapshot())
     }
@@ -236,8 +236,8 @@ impl AppState {
         self.stopping.is_cancelled()
     }
 
-    /// Reads everything that is set up once, beside what is asked, so that the first question does
-    /// not wait for it.
+    /// Loads the configured tools and sources in the background, so that the first question does
+    /// not wait for them.
     pub fn warm(self: &Arc<Self>) {
         let site = self.clone();
         self.work.spawn(async move {
@@ -247,8 +247,8 @@ impl AppState {
         });
     }
 
-    /// Takes nothing new and waits for what runs; what is not done in time is called off and ends
-    /// with that reason.
+    /// Accepts no new work and waits for running work. Work that does not finish in time is
+    /// cancelled and ends with that reason.
     pub async fn drain(&self) {
         self.stopping.cancel();
         self.work.close();
@@ -261,30 +261,30 @@ impl AppState {
     }
 }
 
-/// With the scope of whoever asks.
+/// The store scope of an identity.
 fn scope(identity: &Identity) -> Scope {
     Scope::User(identity.user.clone())
 }
 
-/// A page of a list.
+/// One page of a list.
 #[derive(Serialize, JsonSchema)]
 struct Listed<T> {
     items: Vec<T>,
     next: Option<String>,
 }
 
-/// Which page.
+/// The paging parameters.
 #[derive(Debug, Deserialize)]
 struct Paging {
     limit: Option<u32>,
     cursor: Option<String>,
 }
 
-/// The most that a page holds.
+/// The maximum page size.
 const MOST: u32 = 200;
 
 impl Paging {
-    /// As the store counts, with one more to see whether there is a next.
+    /// The page of the store, with one more item to detect a next page.
     fn page(&self) -> Result<StorePage, Problem> {
         let limit = self.limit.unwrap_or(50);
         if !(1..=MOST).contains(&limit) {
@@ -309,12 +309,12 @@ impl Paging {
     }
 }
 
-/// The largest document that is looked at once more on its way out.
+/// The largest document that the response middleware buffers.
 const LARGEST_ANSWER: usize = 64 * 1024 * 1024;
-/// How large a request may be, unless a route says otherwise.
+/// The maximum body size, unless a route sets another.
 const BODY: usize = 1024 * 1024;
 
-/// The most that an address takes; what says at once that it is more is refused at once.
+/// The maximum body size of a path. A larger `Content-Length` is rejected at once.
 fn largest(path: &str) -> u64 {
     let most = match path {
         "/api/v1/uploads" => uploads::LARGEST,
@@ -324,7 +324,7 @@ fn largest(path: &str) -> u64 {
     most as u64
 }
 
-/// All routes behind the door.
+/// All routes, behind the middleware.
 pub fn router(site: &Arc<AppState>, gateway: Arc<dyn mcp::Gateway>, slack: Option<Arc<Slack>>) -> Router {
     let mut api = Api::new();
     turns::routes(&mut api);
@@ -369,7 +369,7 @@ pub fn router(site: &Arc<AppState>, gateway: Arc<dyn mcp::Gateway>, slack: Optio
         .layer(from_fn_with_state(site.clone(), once::once))
         .layer(DefaultBodyLimit::max(BODY));
     let mcp = mcp_router(site, gateway);
-    // Slack shows who it is by its own signature.
+    // Requests from Slack are authenticated by their signature.
     let slack = slack.map_or_else(Router::new, crate::slack::router);
     routes
         .with_state(site.clone())
@@ -380,7 +380,7 @@ pub fn router(site: &Arc<AppState>, gateway: Arc<dyn mcp::Gateway>, slack: Optio
         .layer(from_fn_with_state(site.clone(), protected_resource::challenge))
 }
 
-/// MCP over Streamable HTTP, for whoever the door let in.
+/// MCP over Streamable HTTP, for authenticated callers.
 fn mcp_router(site: &Arc<AppState>, gateway: Arc<dyn mcp::Gateway>) -> Router {
     let known = site.clone();
     let options = mcp::Options {
@@ -401,11 +401,11 @@ fn mcp_router(site: &Arc<AppState>, gateway: Arc<dyn mcp::Gateway>) -> Router {
                     message: format!("{} does not hold `tools` here", identity.user),
                 });
             }
-            // At the machine itself the client's person is its owner; elsewhere roles say what
-            // somebody's yes is worth.
+            // Over loopback the user of the client is the owner. Otherwise roles decide which
+            // approvals count.
             let held = (identity.by != AuthMethod::Loopback).then(|| {
                 let caller = known.caller(identity);
-                // A key that was cut down runs no workflows here either.
+                // A key without the run scope cannot run workflows over MCP either.
                 let administrator = caller.administrator && identity.may(Right::Run);
                 Arc::new(Caller { administrator, ..caller })
             });
@@ -428,7 +428,7 @@ async fn health() -> impl IntoResponse {
     axum::Json(json!({ "status": "ok", "version": env!("CARGO_PKG_VERSION") }))
 }
 
-/// How long the store may take to answer whether it is there.
+/// The timeout of the store in the readiness check.
 const STORE_ANSWERS: Duration = Duration::from_secs(2);
 
 fn late() -> Problem {
@@ -436,7 +436,7 @@ fn late() -> Problem {
     Problem::new(StatusCode::SERVICE_UNAVAILABLE, "STO009", detail)
 }
 
-/// Ready when it takes work and its store answers, within a deadline.
+/// Ready when the server accepts work and the store answers within a deadline.
 async fn ready(State(site): State<Shared>) -> Result<impl IntoResponse, Problem> {
     if site.is_stopping() {
         return Err(Problem::stopping());
@@ -453,7 +453,7 @@ async fn ready(State(site): State<Shared>) -> Result<impl IntoResponse, Problem>
     Ok(axum::Json(json!({ "status": "ready", "schema": version, "running": site.turns.running() })))
 }
 
-/// For Prometheus: numbers only. Whoever may not administer gets none.
+/// Metrics for Prometheus. Only administrators may read them.
 async fn metrics(
     State(site): State<Shared>,
     extract::Authenticated(identity): extract::Authenticated,

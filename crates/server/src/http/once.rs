@@ -1,13 +1,12 @@
-//! A client's own key against doing things twice: `Idempotency-Key` on whatever changes something.
+//! Idempotency: an `Idempotency-Key` header prevents a change from being made twice.
 //!
 //! Invariants
-//! - What came with a key is carried to its end, whether or not the client waits, and the same
-//!   request with the same key is told the same answer for a day, or until newer answers need its
-//!   room.
-//! - A key stands for one request of one person. With another body it is refused.
+//! - A request with a key is completed even if the client disconnects. The same request with the
+//!   same key gets the same response for a day, or until newer responses need the space.
+//! - A key identifies one request of one user. The same key with another body is rejected.
 //!
-//! Answers are kept in this process: behind several of them a client must come back to the same
-//! one.
+//! Responses are kept in memory. Behind a load balancer, a client must reach the same process
+//! again.
 
 use super::Shared;
 use super::ages::{Ages, RetentionLimits};
@@ -26,15 +25,15 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use steward_domain::UserId;
 
-/// How long answers are told again, and how much of them is kept.
+/// How long responses are replayed, and how much memory they may use.
 const ROOM: RetentionLimits =
     RetentionLimits { kept: Duration::from_secs(24 * 3600), bytes: 16 * 1024 * 1024 };
-/// What an answer takes beside its letters.
+/// The overhead of one response, in bytes.
 const EACH: usize = 512;
-/// The largest answer that is told again.
+/// The largest response that is kept for replay.
 const LARGEST: usize = 1024 * 1024;
 
-/// Whose key.
+/// The user and the idempotency key.
 type Key = (UserId, String);
 
 #[derive(Clone)]
@@ -49,22 +48,22 @@ enum Stage {
     Done(Answer),
 }
 
-/// What was asked with keys, and answered.
+/// The requests with keys, and their responses.
 #[derive(Default)]
 struct KeyedRequests {
     requests: HashMap<Key, ([u8; 32], Stage)>,
     answered: Ages<Key>,
 }
 
-/// All keys of this process.
+/// All idempotency keys of this process.
 #[derive(Default)]
 pub(super) struct IdempotencyCache(Mutex<KeyedRequests>);
 
-/// What is to be done with a request.
+/// Whether a request is new.
 enum First {
-    /// It is the first of its kind.
+    /// It is the first request with this key.
     Yes,
-    /// It was answered.
+    /// It was answered before.
     No(Answer),
 }
 
@@ -91,7 +90,7 @@ impl IdempotencyCache {
         }
     }
 
-    /// What is not told again may be tried again.
+    /// Removes a key, so that its request can be tried again.
     fn forget(&self, key: &Key) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).requests.remove(key);
     }
@@ -106,7 +105,7 @@ impl IdempotencyCache {
     }
 }
 
-/// The key of a request, where one was sent.
+/// The idempotency key of a request, if it has one.
 fn key(headers: &HeaderMap) -> Result<Option<String>, Problem> {
     let Some(sent) = headers.get("idempotency-key") else { return Ok(None) };
     match sent.to_str() {
@@ -115,7 +114,7 @@ fn key(headers: &HeaderMap) -> Result<Option<String>, Problem> {
     }
 }
 
-/// Answers a request that was answered before with the same answer.
+/// Replays the response of a request that was answered before.
 pub(super) async fn once(State(site): State<Shared>, request: Request, next: Next) -> Response {
     match answer(&site, request, next).await {
         Ok(response) => response,
@@ -126,7 +125,7 @@ pub(super) async fn once(State(site): State<Shared>, request: Request, next: Nex
 async fn answer(site: &Shared, request: Request, next: Next) -> Result<Response, Problem> {
     let path = request.uri().path();
     let changes = matches!(*request.method(), Method::POST | Method::PATCH | Method::DELETE);
-    // Uploads are as large as they are; sending one twice keeps it twice and harms nothing.
+    // Uploads are exempt because of their size. A repeated upload is stored twice.
     let covered = changes && path.starts_with("/api/v1/") && path != "/api/v1/uploads";
     let identity = request.extensions().get::<Identity>().cloned();
     let (Some(identity), Some(sent), true) = (identity, key(request.headers())?, covered) else {
@@ -163,7 +162,7 @@ async fn answer(site: &Shared, request: Request, next: Next) -> Result<Response,
     running.await.unwrap_or_else(|_| Err(Problem::bug()))
 }
 
-/// A key that is free again unless its answer is kept: whatever happens on the way.
+/// Releases the key when dropped, unless the response was stored.
 struct Forget<'a>(&'a IdempotencyCache, Option<Key>);
 
 impl Drop for Forget<'_> {
@@ -174,7 +173,7 @@ impl Drop for Forget<'_> {
     }
 }
 
-/// Keeps an answer that stays true: not one that says to come again, and no stream.
+/// Stores a final response. Temporary errors and streams are not stored.
 async fn kept(site: &Shared, mut forget: Forget<'_>, response: Response) -> Result<Response, Problem> {
     let status = response.status();
     let passing = status.is_server_error()

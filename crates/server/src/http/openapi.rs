@@ -1,8 +1,7 @@
-//! Routes and their description, written down together: what the router answers is what
-//! `/openapi.json` says.
+//! Registers each route together with its description, so that `/openapi.json` matches the router.
 //!
-//! Invariant: a route cannot be added without saying what it needs, what it takes and what it
-//! answers. Who may use it is checked here, from the same words.
+//! Invariant: a route cannot be added without its required right, its input and its responses. The
+//! same declaration enforces the right.
 
 use super::Shared;
 use super::problem::{Problem, ProblemBody};
@@ -16,14 +15,14 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, Value as Json, json};
 
-/// What is said of a route.
+/// The description of a route.
 pub(super) struct Doc {
     summary: &'static str,
     needs: Option<Right>,
     query: Vec<Json>,
     body: Option<(Json, &'static str)>,
     answers: Vec<(u16, &'static str, Json)>,
-    /// Errors come in OpenAI's form.
+    /// Whether errors use OpenAI's format.
     foreign: bool,
 }
 
@@ -33,14 +32,14 @@ fn schema_of<T: JsonSchema>(generator: &mut SchemaGenerator) -> Json {
     generator.subschema_for::<T>().to_value()
 }
 
-/// The routes so far, with their description.
+/// The registered routes and their description.
 pub(super) struct Api {
     router: Router<Shared>,
     paths: Map<String, Json>,
     generator: SchemaGenerator,
 }
 
-/// A route on its way.
+/// A route under construction.
 pub(super) struct Route<'a> {
     api: &'a mut Api,
     method: &'static str,
@@ -85,7 +84,7 @@ impl Api {
         self.route("delete", path, summary)
     }
 
-    /// The router and the document.
+    /// Returns the router and the OpenAPI document.
     pub(super) fn finish(mut self, version: &str) -> (Router<Shared>, Json) {
         let problem = json!({ "application/problem+json": { "schema": self.generator.subschema_for::<ProblemBody>().to_value() } });
         let foreign = json!({ "type": "object", "required": ["error"], "properties": { "error": { "type": "object" } } });
@@ -121,13 +120,13 @@ impl Api {
 }
 
 impl Route<'_> {
-    /// What whoever asks must hold.
+    /// Sets the right that the caller needs.
     pub(super) fn needs(mut self, right: Right) -> Self {
         self.doc.needs = Some(right);
         self
     }
 
-    /// Whoever reaches the port may ask.
+    /// Makes the route available without authentication.
     pub(super) fn open(mut self) -> Self {
         self.doc.needs = None;
         self
@@ -140,7 +139,7 @@ impl Route<'_> {
         self
     }
 
-    /// `limit` and `cursor`.
+    /// Adds the parameters `limit` and `cursor`.
     pub(super) fn paged(self) -> Self {
         self.query(
             "limit",
@@ -164,7 +163,7 @@ impl Route<'_> {
         self.gives_schema(status, about, schema_of::<T>)
     }
 
-    /// A page of such items.
+    /// Declares a page of items as the response.
     pub(super) fn gives_page<T: JsonSchema>(mut self) -> Self {
         let item = schema_of::<T>(&mut self.api.generator);
         let page = json!({ "type": "object", "required": ["items", "next"], "properties": {
@@ -179,7 +178,7 @@ impl Route<'_> {
         self
     }
 
-    /// An object whose form is said in words.
+    /// Declares a JSON object, described in text, as a response.
     pub(super) fn gives_object(mut self, status: u16, about: &'static str) -> Self {
         self.doc.answers.push((
             status,
@@ -189,7 +188,7 @@ impl Route<'_> {
         self
     }
 
-    /// Something of another kind.
+    /// Declares a response of another media type.
     pub(super) fn gives_kind(mut self, status: u16, about: &'static str, kind: &str) -> Self {
         let mut content = Map::new();
         let schema =
@@ -199,7 +198,7 @@ impl Route<'_> {
         self
     }
 
-    /// The last answer comes as events, too, for whoever wants them.
+    /// Declares that the last response is also available as an event stream.
     pub(super) fn or_events(mut self) -> Self {
         if let Some((_, _, Json::Object(content))) = self.doc.answers.last_mut() {
             content.insert("text/event-stream".into(), json!({}));
@@ -207,7 +206,7 @@ impl Route<'_> {
         self
     }
 
-    /// Its errors come in the form that clients of OpenAI read.
+    /// Declares that errors use OpenAI's format.
     pub(super) fn fails_as_openai(mut self) -> Self {
         self.doc.foreign = true;
         self
@@ -218,7 +217,7 @@ impl Route<'_> {
         self
     }
 
-    /// What answers it.
+    /// Sets the handler and registers the route.
     pub(super) fn to(self, handler: MethodRouter<Shared>) {
         let Self { api, method, path, doc } = self;
         let guarded = match doc.needs {

@@ -1,6 +1,6 @@
-//! The page: files of `web/` inside the program, compressed once, told apart by their hash.
+//! The page: the files of `web/`, embedded in the binary, compressed once, tagged by hash.
 //!
-//! Invariant: a file is found by its name in the table that was built in, never on a disk.
+//! Invariant: files are looked up by name in the embedded table, never on disk.
 
 use super::Shared;
 use super::problem::Problem;
@@ -19,7 +19,7 @@ use std::sync::{Mutex, PoisonError};
 
 include!(concat!(env!("OUT_DIR"), "/page.rs"));
 
-/// A file, ready to be sent.
+/// A file with its compressed form.
 #[derive(Clone)]
 struct Ready {
     plain: Bytes,
@@ -27,7 +27,7 @@ struct Ready {
     tag: String,
 }
 
-/// The files that somebody asked for so far.
+/// The files that were requested so far.
 #[derive(Default)]
 pub(super) struct Page {
     ready: Mutex<HashMap<&'static str, Ready>>,
@@ -66,7 +66,7 @@ fn kind(name: &str) -> &'static str {
     }
 }
 
-/// Whatever no route takes: a file of the page, or nothing.
+/// The fallback route: a file of the page, or 404.
 pub(super) async fn serve(State(site): State<Shared>, request: Request) -> Response {
     let path = request.uri().path();
     let missing = || {
@@ -109,7 +109,7 @@ pub(super) async fn serve(State(site): State<Shared>, request: Request) -> Respo
     }
 }
 
-/// The page of an error code.
+/// The documentation page of an error code.
 fn explained(code: &str) -> Option<Response> {
     let (_, text) = ERRORS.iter().find(|(known, _)| *known == code)?;
     Some(([(CONTENT_TYPE, "text/plain; charset=utf-8")], *text).into_response())

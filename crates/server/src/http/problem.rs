@@ -1,4 +1,4 @@
-//! Errors as answers: `application/problem+json` with our codes, what went wrong and what to do.
+//! Error responses: `application/problem+json` with an error code, a description and advice.
 
 use axum::Json;
 use axum::http::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
@@ -10,31 +10,31 @@ use std::borrow::Cow;
 use steward_domain::{Coded, ErrorClass};
 
 tokio::task_local! {
-    /// The request that is being answered.
+    /// The id of the current request.
     pub(super) static REQUEST: Box<str>;
 }
 
-/// What a client is told.
+/// The body of an error response.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Problem")]
 pub(super) struct ProblemBody {
-    /// The page that explains the code.
+    /// The documentation page of the code.
     #[serde(rename = "type")]
     kind: String,
-    /// The status in words.
+    /// The status as text.
     title: String,
     /// The HTTP status.
     status: u16,
-    /// The code of the error, such as `RUN007`.
+    /// The error code, such as `RUN007`.
     code: String,
     /// What went wrong, and what to do.
     detail: String,
-    /// The request, as the log has it.
+    /// The request id, as in the log.
     #[serde(skip_serializing_if = "Option::is_none")]
     request_id: Option<String>,
 }
 
-/// What went wrong.
+/// An error response.
 #[derive(Debug, Clone)]
 pub(super) struct Problem {
     status: StatusCode,
@@ -45,7 +45,7 @@ pub(super) struct Problem {
 }
 
 impl Problem {
-    /// With this status.
+    /// A problem with this status and code.
     pub(super) fn new(
         status: StatusCode,
         code: impl Into<Cow<'static, str>>,
@@ -55,7 +55,7 @@ impl Problem {
         Self { status, code: code.into(), detail: detail.into(), request_id, retry_after: None }
     }
 
-    /// As a document.
+    /// The response body.
     pub(super) fn told(&self) -> ProblemBody {
         ProblemBody {
             kind: format!("/page/errors/{}", self.code),
@@ -67,35 +67,35 @@ impl Problem {
         }
     }
 
-    /// There is no such thing, or it is somebody else's: both read the same.
+    /// 404: it does not exist, or it belongs to another user.
     pub(super) fn missing(what: &str, id: impl std::fmt::Display) -> Self {
         Self::new(StatusCode::NOT_FOUND, "STO001", format!("there is no {what} {id}"))
     }
 
-    /// What was sent cannot be read.
+    /// 422: the input is invalid.
     pub(super) fn input(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::UNPROCESSABLE_ENTITY, "WEB010", detail)
     }
 
-    /// It is not granted.
+    /// 403: the caller lacks the grant.
     pub(super) fn denied(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::FORBIDDEN, "WEB011", detail)
     }
 
-    /// Too much at once.
+    /// 429: too many requests.
     pub(super) fn busy(detail: impl Into<String>, seconds: u32) -> Self {
         let problem = Self::new(StatusCode::TOO_MANY_REQUESTS, "WEB012", detail);
         Self { retry_after: Some(seconds.max(1)), ..problem }
     }
 
-    /// We made a mistake.
+    /// 500: an internal error.
     pub(super) fn bug() -> Self {
         let detail =
             "Steward made a mistake here. What was asked for may not have been done; the log has the details";
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "WEB021", detail)
     }
 
-    /// This server stops.
+    /// 503: the server is stopping.
     pub(super) fn stopping() -> Self {
         let problem = Self::new(
             StatusCode::SERVICE_UNAVAILABLE,
@@ -130,7 +130,7 @@ impl<E: Coded> From<E> for Problem {
     fn from(error: E) -> Self {
         let status = status_of(error.code(), error.class());
         if status == StatusCode::INTERNAL_SERVER_ERROR {
-            // What went wrong inside is for the log; the person is told where to look.
+            // Internal details go to the log. The response only refers to it.
             eprintln!("{} {error}", error.code());
         }
         let problem = Self::new(status, error.code(), error.to_string());
@@ -153,7 +153,7 @@ fn status_of(code: &str, class: ErrorClass) -> StatusCode {
         ) => StatusCode::CONFLICT,
         ("RUN014" | "TOL014", _) => StatusCode::PAYLOAD_TOO_LARGE,
         ("TOL007", _) => StatusCode::TOO_MANY_REQUESTS,
-        // A tool that fails is not a server that fails.
+        // A failed tool is not a failed server.
         (
             "TOL008" | "TOL010" | "TOL011" | "TOL021" | "TOL022" | "TOL023" | "TOL024" | "TOL026" | "TOL031",
             _,

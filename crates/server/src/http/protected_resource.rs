@@ -1,8 +1,7 @@
-//! Where a client of `/mcp` signs in when an identity provider is set (RFC 9728): the document that
-//! names the provider, and the challenge that names the document.
+//! OAuth 2.0 protected resource metadata for `/mcp` (RFC 9728): the document that names the
+//! identity provider, and the challenge that refers to the document.
 //!
-//! Without a provider there is nothing to sign in to: the document is 404 and the challenge is the
-//! plain one.
+//! Without a provider the document is 404 and the challenge is the default one.
 
 use super::Shared;
 use super::openapi::Api;
@@ -40,14 +39,14 @@ async fn document(State(site): State<Shared>, headers: HeaderMap) -> Result<Json
     })))
 }
 
-/// The address under which the client reached this server. A proxy says whether it was encrypted.
+/// The base address that the client used. `X-Forwarded-Proto` tells whether it was HTTPS.
 fn base(headers: &HeaderMap) -> String {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let scheme = if text("x-forwarded-proto") == "https" { "https" } else { "http" };
     format!("{scheme}://{}", text(HOST.as_str()))
 }
 
-/// Names the document in the challenge of `/mcp`.
+/// Adds the document's address to the challenge of `/mcp`.
 pub(super) async fn challenge(State(site): State<Shared>, request: Request, next: Next) -> Response {
     let asks = request.uri().path() == RESOURCE;
     let base = asks.then(|| base(request.headers()));

@@ -1,4 +1,4 @@
-//! What worked before, what agents did, and how often everything is used.
+//! Recipes, records of agents, and usage statistics.
 
 use super::extract::{Authenticated, PathParam, Queried};
 use super::openapi::Api;
@@ -59,7 +59,7 @@ pub(super) fn routes(api: &mut Api) {
         .to(get(model_usage));
 }
 
-/// A recipe without the numbers that it is found by.
+/// A recipe without its vectors.
 fn shown(recipe: &Recipe) -> Value {
     json!({
         "id": recipe.recipe_id, "question": recipe.intent_template,

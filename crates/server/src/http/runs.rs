@@ -1,4 +1,4 @@
-//! Workflows and agents: which there are, what they look like, and running them.
+//! Workflows and agents: the list, their definitions, and starting a run.
 
 use super::extract::{Authenticated, Input, PathParam};
 use super::openapi::Api;
@@ -21,27 +21,27 @@ struct Line {
     name: String,
     /// `workflow` or `agent`.
     kind: &'static str,
-    /// What it is called.
+    /// The display name.
     description: String,
-    /// What is wrong with its file.
+    /// The error in its file.
     #[serde(skip_serializing_if = "Option::is_none")]
     problem: Option<String>,
 }
 
-/// What a run is given.
+/// The request to start a run.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct RunRequest {
-    /// Anything: an object for workflows, words for agents.
+    /// The input: an object for workflows, text for agents.
     #[serde(default)]
     input: Value,
 }
 
-/// That a run was begun.
+/// A started run.
 #[derive(Serialize, JsonSchema)]
 struct Begun {
     task_id: TaskId,
-    /// Where it is heard.
+    /// The address of its event stream.
     events: String,
 }
 
@@ -61,8 +61,8 @@ pub(super) fn routes(api: &mut Api) {
         .to(post(run));
 }
 
-/// Whether it is theirs to run, and a name of the home, never a file: what a client sends must not
-/// reach the disk.
+/// Whether the caller may run this workflow or agent. The name must be a plain identifier, so that
+/// client input is never used as a path.
 pub(super) fn runs(identity: &Identity, name: &str) -> bool {
     let plain = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
     plain && identity.runs(name)

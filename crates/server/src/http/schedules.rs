@@ -1,4 +1,4 @@
-//! Questions and workflows that run by the clock, and the alerts on them.
+//! Scheduled questions and workflows, and the alerts on them.
 
 use super::extract::{Authenticated, Input, PathParam, Queried};
 use super::openapi::Api;
@@ -19,50 +19,50 @@ use steward_runtime::schedule::{NewAlert, NewSchedule};
 use steward_runtime::{find_saved, list_saved};
 use steward_store::Page;
 
-/// A schedule to be made.
+/// A schedule to create.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ScheduleRequest {
-    /// When: a cron pattern, or words such as "every Monday 8:00 Europe/Berlin".
+    /// The cadence: a cron pattern, or text such as "every Monday 8:00 Europe/Berlin".
     #[schemars(length(min = 1, max = 200))]
     cadence: String,
-    /// The IANA zone, unless the cadence names one; else UTC.
+    /// The IANA time zone, unless the cadence names one. The default is UTC.
     #[serde(default)]
     zone: Option<String>,
-    /// One of your answers whose question runs, over the same data.
+    /// One of your answers. Its question runs on the same data.
     #[serde(default)]
     task_id: Option<TaskId>,
-    /// A workflow or an agent that you may run, instead.
+    /// Alternatively, a workflow or an agent that you may run.
     #[serde(default)]
     workflow: Option<Label>,
-    /// What the workflow is given.
+    /// The input of the workflow.
     #[serde(default)]
     input: Value,
-    /// What it is called.
+    /// The name of the schedule.
     #[serde(default)]
     name: Option<Label>,
-    /// What happens with ticks that nobody was there for.
+    /// How missed ticks are handled.
     #[serde(default)]
     catch_up: CatchUp,
-    /// Where each answer is sent.
+    /// The targets of each answer.
     #[serde(default)]
     deliver_to: Vec<DeliveryTarget>,
 }
 
-/// An alert to be made.
+/// An alert to create.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct AlertRequest {
-    /// The schedule whose answers are looked at.
+    /// The schedule whose answers are checked.
     schedule_id: ScheduleId,
-    /// What it is called.
+    /// The name of the alert.
     name: Label,
-    /// When it stands.
+    /// When the alert fires.
     condition: AlertCondition,
-    /// Hours in which nothing is sent.
+    /// Hours in which no notification is sent.
     #[serde(default)]
     quiet: Option<QuietHours>,
-    /// Where it is sent.
+    /// The targets of the notifications.
     #[serde(default)]
     notify: Vec<DeliveryTarget>,
 }
@@ -119,8 +119,8 @@ async fn add(
     let (subject, title) = match (wanted.task_id, wanted.workflow) {
         (Some(task), None) => {
             let (question, data) = site.app().asked_in(&scope, task).await?;
-            // What may be read is decided at each tick; that it may be read at all is decided now,
-            // too.
+            // Read rights are checked again at each tick. A question that may not be asked now is
+            // rejected.
             site.toolbox().ask_for(&site.caller(&identity), &identity.user, &question, &data)?;
             let question = Question::new(question)?;
             let title: String = question.chars().take(60).collect();

@@ -1,12 +1,10 @@
-//! Links to answers: a colleague with the right sees the answer with its tables, charts and
-//! evidence.
+//! Links to answers. A permitted colleague sees the answer with its tables, charts and evidence.
 //!
 //! Invariants
-//! - A link opens one answer until its time is over, and only for people who are signed in.
-//! - Whoever opens it holds every domain and tool that the answer rests on, without a limit on
-//!   tables or rows. An answer over files that its owner brought along is shown to everybody whom
-//!   the owner gave the link.
-//! - Making a link is in the journal.
+//! - A link opens one answer until it expires, and only for authenticated users.
+//! - The reader needs every domain and tool that the answer is based on, without a limit on tables
+//!   or rows. An answer over uploaded files is shown to every user who has the link.
+//! - Creating a link is recorded in the journal.
 
 use super::Shared;
 use super::extract::{Authenticated, Input, PathParam};
@@ -23,10 +21,10 @@ use serde_json::{Value, json};
 use steward_domain::{TaskId, Timestamp, ToolName, UserId};
 use steward_store::Scope;
 
-/// The longest that a link counts, in hours.
+/// The maximum lifetime of a link, in hours.
 const LONGEST: u32 = 2160;
 
-/// How long a link counts.
+/// The lifetime of a link.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ShareRequest {
@@ -43,7 +41,7 @@ fn week() -> u32 {
 #[derive(Serialize, JsonSchema)]
 struct Share {
     token: String,
-    /// The address in the page.
+    /// The address on the page.
     address: String,
     expires_at: Timestamp,
 }
@@ -82,7 +80,7 @@ async fn open(
     Authenticated(identity): Authenticated,
     PathParam(token): PathParam<String>,
 ) -> Result<Json<Value>, Problem> {
-    // A wrong link and an expired one read the same.
+    // Invalid and expired links return the same 404.
     let missing = || Problem::missing("answer", "under this link, or its time is over");
     let (task, user) = site.directory.secret().open_answer(&token, site.now()).ok_or_else(missing)?;
     let user = UserId::new(user).map_err(|_| missing())?;
@@ -97,7 +95,7 @@ async fn open(
     })))
 }
 
-/// Whether somebody may read everything that an answer rests on.
+/// Checks that the caller may read everything that an answer is based on.
 fn may_see(site: &Shared, identity: &Identity, reply: &Value) -> Result<(), Problem> {
     let Some(role) = &identity.grants else { return Ok(()) };
     let refused = |what: &str| {
@@ -109,7 +107,7 @@ fn may_see(site: &Shared, identity: &Identity, reply: &Value) -> Result<(), Prob
     let snapshot = site.toolbox().registry().snapshot();
     let domains = reply.pointer("/routing/identified_domains").and_then(Value::as_array);
     let known = domains.into_iter().flatten().filter_map(Value::as_str);
-    // Files that were brought along belong to no domain of the configuration.
+    // Uploaded files belong to no configured domain.
     for domain in known.filter(|name| snapshot.domains.keys().any(|known| known.as_str() == *name)) {
         if !caller.asks(domain) {
             return refused(domain);

@@ -1,8 +1,8 @@
-//! Sign-in to the page at the identity provider: the way there and the way back.
+//! Sign-in to the page through the identity provider: the redirect there and the callback.
 //!
-//! The session's cookie travels with requests of the page only (`SameSite=Strict`), so the way back
-//! ends in a document that leads on to the page. The cookie of the sign-in itself must come back
-//! with the provider's redirect (`Lax`) and counts for ten minutes.
+//! The session cookie is `SameSite=Strict`, so the callback returns a document that navigates to
+//! the page. The cookie of the sign-in itself must be sent with the provider's redirect, so it is
+//! `Lax`. It is valid for ten minutes.
 
 use super::Shared;
 use super::extract::Queried;
@@ -17,9 +17,9 @@ use axum::routing::get;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// The cookie of a sign-in that is on its way.
+/// The cookie of a sign-in in progress.
 const COOKIE: &str = "steward_sign_in";
-/// Where the provider sends the browser back to.
+/// The redirect path of the provider.
 const CALLBACK: &str = "/sign-in/callback";
 
 pub(super) fn routes(api: &mut Api) {
@@ -49,7 +49,7 @@ fn cookie(site: &Shared, value: &str, seconds: u32) -> String {
     format!("{COOKIE}={value}; Path=/sign-in; HttpOnly; SameSite=Lax; Max-Age={seconds}{secure}")
 }
 
-/// The address that the provider knows this server under: the host was checked on the way in.
+/// The redirect address as the provider knows it. The middleware has checked the host.
 fn redirect_address(site: &Shared, headers: &HeaderMap) -> String {
     let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
     let scheme = if site.options.secure_cookies { "https" } else { "http" };
@@ -102,7 +102,7 @@ async fn end(
     Ok(leads_on("/", "", &[session, cookie(&site, "", 0)]))
 }
 
-/// A document that leads on to the page, and says why not where it is not let in.
+/// A document that navigates to the page, or shows why the sign-in failed.
 fn leads_on(to: &str, why: &str, cookies: &[String]) -> Response {
     let escaped: String =
         why.chars().map(|c| if c.is_alphanumeric() || " .,:()'`-".contains(c) { c } else { ' ' }).collect();

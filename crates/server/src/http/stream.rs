@@ -1,4 +1,4 @@
-//! Server-sent events: numbered, so that whoever was cut off goes on where they were.
+//! Server-sent events. Events are numbered, so a client can resume after a disconnect.
 
 use super::Shared;
 use axum::body::{Body, Bytes};
@@ -12,17 +12,17 @@ use std::future::Future;
 use std::pin::Pin;
 use std::time::Duration;
 
-/// How often a silent stream says that it is alive.
+/// The interval of keep-alive comments on an idle stream.
 const ALIVE: Duration = Duration::from_secs(15);
 
 /// One event.
 #[derive(Debug, Clone)]
 pub(super) struct Frame {
-    /// Its number, when it can be gone on from.
+    /// The event number, if the stream can be resumed from it.
     pub(super) id: Option<u64>,
-    /// Its name; nothing for protocols that have data only.
+    /// The event name. `None` for protocols that use data only.
     pub(super) name: Option<&'static str>,
-    /// What it says.
+    /// The content.
     pub(super) data: String,
 }
 
@@ -31,7 +31,7 @@ impl Frame {
         Self { id: Some(id), name: Some(name), data: data.to_string() }
     }
 
-    /// Data alone, as the protocols of others want it.
+    /// An event with data only, for other protocols.
     pub(super) fn data(data: impl Into<String>) -> Self {
         Self { id: None, name: None, data: data.into() }
     }
@@ -44,7 +44,7 @@ impl Frame {
         if let Some(name) = self.name {
             text.push_str(&format!("event: {name}\n"));
         }
-        // JSON has no line breaks of its own; other text may.
+        // JSON has no raw line breaks. Other text may.
         for line in self.data.split('\n') {
             text.push_str("data: ");
             text.push_str(line);
@@ -55,16 +55,16 @@ impl Frame {
     }
 }
 
-/// What comes next: some frames, or the end.
+/// The future of the next frames. `None` ends the stream.
 pub(super) type Next<'a> = Pin<Box<dyn Future<Output = Option<Vec<Frame>>> + Send + 'a>>;
 
-/// Where frames come from.
+/// A source of frames.
 pub(super) trait Source: Send + 'static {
-    /// Waits for the next ones.
+    /// Waits for the next frames.
     fn next(&mut self) -> Next<'_>;
 }
 
-/// Streams a source until it ends, the client leaves, or the server stops.
+/// Streams a source until it ends, the client disconnects, or the server stops.
 pub(super) fn respond(site: &Shared, source: impl Source) -> Response {
     let over = site.over.clone();
     let frames = stream::unfold((source, over), |(mut source, over)| async move {
@@ -82,7 +82,7 @@ pub(super) fn respond(site: &Shared, source: impl Source) -> Response {
     (headers, [("x-accel-buffering", "no")], Body::from_stream(frames)).into_response()
 }
 
-/// The number that a client heard last.
+/// The number of the last event that the client received.
 pub(super) fn last_event(headers: &HeaderMap) -> u64 {
     let sent = headers.get("last-event-id").and_then(|id| id.to_str().ok());
     sent.and_then(|id| id.parse().ok()).unwrap_or(0)

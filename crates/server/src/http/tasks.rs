@@ -1,4 +1,4 @@
-//! Tasks: what they are, what they did, how they go; and for runs their graph and their states.
+//! Tasks: details, journal and event stream; for runs also the graph and the states.
 
 use super::extract::{Authenticated, Input, PathParam, Queried};
 use super::openapi::Api;
@@ -36,18 +36,18 @@ struct ListQuery {
 struct TaskLine {
     #[serde(flatten)]
     task: Task,
-    /// Whether a person said no to it on the way.
+    /// Whether a person rejected it.
     is_rejected: bool,
 }
 
-/// Where a fork begins.
+/// Where a fork starts.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Fork {
-    /// How many events to take over. With another input the run begins at its beginning.
+    /// The number of events to copy. A run with another input starts from the beginning.
     #[serde(default = "first_event")]
     steps: u32,
-    /// The input instead of that of the run.
+    /// The input that replaces that of the run.
     #[serde(default)]
     input: Option<Value>,
 }
@@ -60,25 +60,25 @@ fn first_event() -> u32 {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct SignalRequest {
-    /// What it carries; the run says what fits.
+    /// The payload. The run defines its schema.
     #[serde(default)]
     data: Value,
-    /// A key that counts once for this run; the header `Idempotency-Key` when absent.
+    /// The deduplication key within this run. The default is the header `Idempotency-Key`.
     #[serde(default)]
     #[schemars(length(min = 1, max = 100))]
     key: Option<String>,
 }
 
-/// That a signal was stored.
+/// A stored signal.
 #[derive(Serialize, JsonSchema)]
 struct SignalReceipt {
     task_id: TaskId,
     signal: String,
-    /// False when this key was sent before.
+    /// False if a signal with this key was stored before.
     is_new: bool,
 }
 
-/// How a run stands.
+/// The status of a run.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct RunView {
     pub(super) task_id: TaskId,
@@ -164,7 +164,7 @@ pub(super) fn routes(api: &mut Api) {
         .to(post(fork));
 }
 
-/// How many tasks a search looks through.
+/// The maximum number of tasks that a search reads.
 const SEARCHED: u32 = 1000;
 
 async fn list(
@@ -212,7 +212,7 @@ async fn show(
     let scope = scope(&identity);
     let artifacts = site.store().artifacts(&scope, id).await?;
     let checkpoints = site.store().checkpoints(&scope, id).await?;
-    // A single call that waits has a checkpoint, too, but no events.
+    // A waiting single call also has a checkpoint, but no events.
     let is_run = checkpoints.iter().any(|one| one.position.as_str() != "approval");
     let artifacts: Vec<Value> = artifacts.iter().map(|one| super::artifacts::shown(one)).collect();
     let is_rejected = task.status == TaskStatus::Rejected;
@@ -236,7 +236,7 @@ async fn show(
     Ok(Json(document))
 }
 
-/// The run that this one was forked from, as its journal says.
+/// The run that this one was forked from, according to its journal.
 async fn forked_from(site: &Shared, scope: &Scope, id: TaskId) -> Result<Option<Value>, Problem> {
     let entries = site.store().entries(scope, id.into(), 0, 5).await?;
     let data = |entry: &str| serde_json::from_str::<Value>(entry).ok();
@@ -257,8 +257,8 @@ async fn steps(
     Ok(Json(json!({ "steps": named_steps(&program, &events) })))
 }
 
-/// The steps of a run with the event that led to each: what the trace adds to an event has its
-/// place.
+/// The steps of a run. A step that the trace adds, such as `paused`, has the number of the event
+/// before it.
 fn named_steps(program: &Program, events: &[Event]) -> Vec<Value> {
     let log = steward_engine::trace(program, events);
     let added = ["paused", "completed", "failed", "cancelled"];
@@ -305,7 +305,7 @@ async fn events(
     Ok(stream::respond(&site, watcher))
 }
 
-/// Hears a task out of its journal, wherever it runs.
+/// Streams the journal of a task, whichever process runs it.
 struct Watcher {
     site: Shared,
     scope: Scope,
@@ -315,12 +315,12 @@ struct Watcher {
     over: bool,
 }
 
-/// How soon the journal is looked at again: at once while things happen, seldom while nothing does.
+/// The polling intervals of the journal: the shorter after a change, the longer while it is idle.
 const SOONEST: Duration = Duration::from_millis(100);
 const LATEST: Duration = Duration::from_secs(1);
 
 impl Watcher {
-    /// What is new: entries first, then the state that they led to.
+    /// The new events: journal entries first, then the resulting status.
     async fn look(&mut self) -> Option<Vec<Frame>> {
         let store = self.site.store();
         let task = store.task(&self.scope, self.task).await.ok().flatten()?;
@@ -368,7 +368,7 @@ impl Source for Watcher {
     }
 }
 
-/// A program as nodes and ways, with the state of each node.
+/// A program as nodes and edges, with the state of each node.
 pub(super) fn drawn(program: &Program, state: Option<&RunState>) -> Value {
     let nodes = program.nodes().iter().map(|node| {
         let kind = node.work.kind();
@@ -383,7 +383,7 @@ pub(super) fn drawn(program: &Program, state: Option<&RunState>) -> Value {
             };
         json!({ "name": node.name, "kind": kind, "status": status })
     });
-    // Several ways between the same two nodes are one line with several words.
+    // Parallel edges between two nodes are drawn as one edge with several labels.
     let mut edges: Vec<(Option<&str>, Option<&str>, String)> = Vec::new();
     for (from, to, label) in program.ways() {
         match edges.iter_mut().find(|edge| (edge.0, edge.1) == (from, to)) {
@@ -433,7 +433,7 @@ async fn cancel(
     Ok(Json(ran.into()))
 }
 
-/// What is taken up runs beside this request; it is told as soon as it ends, or that it runs.
+/// Runs in the background. Returns the result if it ends within 500 ms, otherwise `running`.
 pub(super) async fn beside(
     site: &Shared,
     id: TaskId,

@@ -1,4 +1,4 @@
-//! Tools, servers, domains and skills: what there is for whoever asks, and calling a tool by hand.
+//! Tools, servers, domains and skills that the caller may use, and calling a tool directly.
 
 use super::extract::{Authenticated, Input, PathParam, Queried};
 use super::openapi::Api;
@@ -22,7 +22,7 @@ use steward_tools::call::Request;
 use steward_tools::registry::{Entry, Filter};
 use steward_tools::{Context, Error};
 
-/// A tool.
+/// A tool in a list.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Line {
     pub(super) name: String,
@@ -31,15 +31,15 @@ pub(super) struct Line {
     #[serde(skip_serializing_if = "Option::is_none")]
     server: Option<String>,
     read_only: bool,
-    /// When a person is asked.
+    /// When a call needs approval.
     approval: Value,
     pub(super) input_schema: Value,
-    /// Why it cannot be called.
+    /// The reason why it cannot be called.
     #[serde(skip_serializing_if = "Option::is_none")]
     off: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     usage: Option<Value>,
-    /// How well it fits a search.
+    /// The relevance score of a search.
     #[serde(skip_serializing_if = "Option::is_none")]
     score: Option<f64>,
 }
@@ -50,7 +50,7 @@ struct ListQuery {
     search: Option<String>,
 }
 
-/// A call.
+/// A tool call.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Call {
@@ -59,9 +59,9 @@ struct Call {
     arguments: JsonObject,
 }
 
-/// How long a call by hand may take.
+/// The timeout of a direct call.
 const TIME: Duration = Duration::from_secs(120);
-/// Days of usage that are shown.
+/// The number of days of the usage statistics.
 const DAYS: i64 = 30;
 
 pub(super) fn routes(api: &mut Api) {
@@ -92,7 +92,7 @@ impl AppState {
         Ok(found.tools.into_iter().map(|usage| (usage.name.clone(), usage)).collect())
     }
 
-    /// The tools that somebody may use.
+    /// The tools that the caller may use.
     pub(super) async fn tools(&self, identity: &Identity) -> Result<Vec<Line>, Problem> {
         let _those_that_are_down_are_told_under_servers = self.toolbox().look_at_new().await;
         let (snapshot, caller, usage) =
@@ -173,7 +173,7 @@ async fn call(
     let mut request = Request::new(site.caller(&identity), name, call.arguments);
     request.context = Context::within(TIME);
     let toolbox = site.toolbox().clone();
-    // A call that was begun ends, whether or not somebody waits for it.
+    // A started call runs to its end even if the client disconnects.
     let made = site.work.spawn(async move {
         match toolbox.call(&request).await {
             Err(steward_runtime::Error::Tools(Error::ApprovalNeeded(needed))) => {
@@ -206,7 +206,7 @@ async fn servers(State(site): State<Shared>, Authenticated(identity): Authentica
         let config = handle.config();
         let everything = Filter { server: Some(&config.name), caller: Some(&caller), ..Filter::default() };
         let tools = snapshot.list(&everything).count();
-        // A server of which somebody may use nothing is not there for them.
+        // A server without a usable tool is not shown to the caller.
         (caller.administrator || tools > 0).then(|| {
             json!({
                 "name": config.name, "transport": config.transport, "status": format!("{:?}", status.state).to_lowercase(),

@@ -1,8 +1,8 @@
-//! Something that was said, worked on: taken at once, worked on beside the connection, heard as it
-//! goes.
+//! Turns: a message is accepted at once and processed in the background; clients subscribe to its
+//! events.
 //!
-//! Invariant: a turn belongs to whoever said it. It is worked on to its end whether or not somebody
-//! listens; its events are kept for a while, so that a broken stream goes on where it was.
+//! Invariant: a turn belongs to its author. It runs to its end even without subscribers. Its events
+//! are kept for a while, so that a broken stream can be resumed.
 
 use super::ages::{Ages, RetentionLimits};
 use super::door::TRACE;
@@ -37,58 +37,58 @@ use tracing::field::{Empty, display};
 use tracing::{Instrument as _, Span, info_span};
 use uuid::Uuid;
 
-/// How long turns that ended can be heard again, and the memory for them; then they are in the
-/// store only.
+/// How long events of finished turns are kept in memory, and their total size. Later they are read
+/// from the store.
 const ROOM: RetentionLimits = RetentionLimits { kept: Duration::from_secs(900), bytes: 8 * 1024 * 1024 };
-/// What a turn takes beside the letters of its events, each of them in turn.
+/// The overhead in bytes of one turn, and of one event.
 const EACH: usize = 2048;
 const EACH_EVENT: usize = 128;
-/// The longest message, in bytes; whoever holds conversations takes no more.
+/// The maximum length of a message, in bytes. The chat service has the same limit.
 const LONGEST: usize = 100_000;
-/// Words that are told at once.
+/// The minimum size in bytes of one text event.
 const PIECE: usize = 24;
 
-/// Something that somebody says.
+/// A message of the user.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct TurnRequest {
-    /// In their words.
+    /// The text.
     #[schemars(length(min = 1, max = 100_000))]
     pub(super) message: String,
-    /// The conversation; a new one when there is none.
+    /// The conversation. A new one is created if absent.
     #[serde(default)]
     pub(super) conversation_id: Option<ConversationId>,
-    /// Data to ask about: `upload:ID` of something that was uploaded. The owner of the machine may
-    /// name files.
+    /// Data to ask about: `upload:ID` of an uploaded file. The owner of the machine may also name
+    /// files.
     #[serde(default)]
     #[schemars(length(max = 20))]
     pub(super) data: Vec<String>,
-    /// The option of the open question that is chosen. The message is then what people see of it.
+    /// The chosen option of the open question. The message is then its displayed text.
     #[serde(default)]
     pub(super) choice: Option<Choice>,
 }
 
-/// An option of a question, by its place.
+/// An option of a question, by its index.
 #[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Choice {
-    /// The task of the reply that asked. A question that is no longer the last word is refused with
-    /// RUN030.
+    /// The task of the reply that asked. If that question is no longer the latest, the choice fails
+    /// with RUN030.
     #[serde(default)]
     task_id: Option<TaskId>,
-    /// The place of the option in the reply, from 0.
+    /// The index of the option in the reply, from 0.
     option: usize,
 }
 
-/// That it was taken.
+/// An accepted turn.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Taken {
     turn_id: Uuid,
-    /// Where it is heard.
+    /// The address of the event stream.
     events: String,
 }
 
-/// How a turn stands.
+/// The status of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum TurnStatus {
@@ -98,25 +98,25 @@ enum TurnStatus {
     Cancelled,
 }
 
-/// A turn, as it is heard.
+/// A turn with its events.
 pub(super) struct Live {
     id: Uuid,
     user: UserId,
     frames: Mutex<Vec<Frame>>,
     told: watch::Sender<usize>,
     ended: Mutex<Option<TurnStatus>>,
-    /// The task, once there is one.
+    /// The task, once it exists.
     task: Mutex<Option<TaskId>>,
     pub(super) stop: CancellationToken,
 }
 
-/// What is worked on.
+/// The work of a turn.
 pub(super) enum TurnWork {
-    /// A message.
+    /// A user message.
     Said(Turn),
-    /// A message, without some of what earlier turns left behind.
+    /// A user message that does not use some of the context of earlier turns.
     Without(Turn, BTreeSet<Carried>),
-    /// The same for a client that brings a prompt, tools or a form.
+    /// A user message of a client that sends a prompt, tools or a schema.
     ForClient(Turn, Box<ClientTurn>),
     /// A run of an agent or a workflow.
     Run(Box<AgentRun>),
@@ -132,7 +132,7 @@ pub(super) struct AgentRun {
 }
 
 impl Live {
-    /// Waits for the task of the turn; nothing when it ended without one.
+    /// Waits for the task of the turn. `None` if the turn ended without one.
     pub(super) async fn task(&self) -> Option<TaskId> {
         let mut told = self.told.subscribe();
         loop {
@@ -167,7 +167,7 @@ impl Live {
         self.tell("done", &json!({}));
     }
 
-    /// How it ended, with the reply or the problem that was told.
+    /// The final status, with the reply or the problem.
     fn outcome(&self) -> Option<(TurnStatus, Value)> {
         let standing = (*self.ended.lock().unwrap_or_else(PoisonError::into_inner))?;
         let frames = self.frames.lock().unwrap_or_else(PoisonError::into_inner);
@@ -180,7 +180,7 @@ impl Live {
         EACH + frames.iter().map(|frame| frame.data.len() + EACH_EVENT).sum::<usize>()
     }
 
-    /// How many events there were.
+    /// The number of events so far.
     pub(super) fn told_so_far(&self) -> u64 {
         self.frames.lock().unwrap_or_else(PoisonError::into_inner).len() as u64
     }
@@ -194,7 +194,7 @@ impl Live {
     }
 }
 
-/// Turns that can be heard.
+/// The turns in memory.
 #[derive(Default)]
 struct TurnTable {
     live: HashMap<Uuid, Arc<Live>>,
@@ -208,7 +208,7 @@ pub(super) struct Turns {
     known: Mutex<TurnTable>,
 }
 
-/// One of the places at work.
+/// A slot of the concurrency limit, released when dropped.
 struct TurnPermit(Shared);
 
 impl Drop for TurnPermit {
@@ -283,7 +283,7 @@ pub(super) fn routes(api: &mut Api) {
 }
 
 impl AppState {
-    /// What was said, ready to be worked on.
+    /// Validates a request and builds the turn.
     pub(super) fn turn(&self, identity: &Identity, say: &TurnRequest) -> Result<Turn, Problem> {
         if say.message.trim().is_empty() {
             return Err(steward_runtime::Error::NothingSaid.into());
@@ -305,7 +305,7 @@ impl AppState {
         })
     }
 
-    /// Whether one more can be worked on now.
+    /// Checks the concurrency limit.
     pub(super) fn has_room(&self) -> Result<(), Problem> {
         match self.turns.running() {
             _ if self.is_stopping() => Err(Problem::stopping()),
@@ -314,12 +314,12 @@ impl AppState {
         }
     }
 
-    /// Begins to work on it, unless there is too much to do.
+    /// Starts a turn, unless the concurrency limit is reached.
     pub(super) fn begin(self: &Arc<Self>, identity: &Identity, turn: Turn) -> Result<Arc<Live>, Problem> {
         self.begin_work(identity, TurnWork::Said(turn))
     }
 
-    /// The same for any kind of work.
+    /// Starts any kind of work.
     pub(super) fn begin_work(
         self: &Arc<Self>,
         identity: &Identity,
@@ -355,7 +355,7 @@ impl AppState {
         );
         let work = async move {
             if AssertUnwindSafe(site.work_on(todo, &one)).catch_unwind().await.is_err() {
-                // Whoever listens is told, and nobody waits for ever.
+                // Subscribers get an error event, so that they do not wait forever.
                 let problem = json!(Problem::bug().told());
                 one.tell("problem", &problem);
                 one.end(TurnStatus::Failed);
@@ -367,7 +367,7 @@ impl AppState {
         Ok(live)
     }
 
-    /// The reply to a message, and its answer.
+    /// Processes a message. Returns the reply and its answer text.
     async fn say(
         &self,
         chat: &ChatService,
@@ -381,7 +381,7 @@ impl AppState {
     }
 
     async fn work_on(&self, work: TurnWork, live: &Live) {
-        // What a model wrote so far, as clients have it.
+        // The text that a model has streamed so far.
         let written = Mutex::new(String::new());
         let heard = |heard: ProgressEvent| match heard {
             ProgressEvent::Text { delta } => {
@@ -428,7 +428,7 @@ impl AppState {
         match said {
             Ok((reply, answer)) => {
                 let written = written.into_inner().unwrap_or_else(PoisonError::into_inner);
-                // What was streamed is the answer only if the check left it as it was.
+                // The streamed text is final only if the check did not change it.
                 if let Some(answer) = answer.filter(|answer| written.trim() != answer.trim()) {
                     if !written.is_empty() {
                         live.tell("text_reset", &json!({ "checked": true }));
@@ -447,7 +447,7 @@ impl AppState {
         }
     }
 
-    /// Runs an agent or a workflow; the reply as a document, and its words.
+    /// Runs an agent or a workflow. Returns the reply and its text.
     async fn run_for_client(
         &self,
         run: AgentRun,
@@ -474,7 +474,7 @@ impl AppState {
         Ok((document, whole.then_some(answer)))
     }
 
-    /// Waits for the end of a turn. Whoever stops waiting stops nothing.
+    /// Waits for the end of a turn. Dropping the future does not cancel the turn.
     pub(super) async fn ended(&self, live: &Live) -> Result<Value, Problem> {
         let mut told = live.told.subscribe();
         loop {
@@ -489,7 +489,7 @@ impl AppState {
         }
     }
 
-    /// Says something and waits for the answer, for protocols that do.
+    /// Runs a turn and waits for its reply, for protocols without events.
     pub(super) async fn answered(
         self: &Arc<Self>,
         identity: &Identity,
@@ -504,7 +504,7 @@ fn crowded(running: usize) -> Problem {
     Problem::busy(format!("{running} questions are being worked on. Ask again in a moment"), 2)
 }
 
-/// A problem that was told before.
+/// Rebuilds a problem from its serialized form.
 pub(super) fn again(told: &Value) -> Problem {
     let text = |name: &str| told.get(name).and_then(Value::as_str).unwrap_or_default();
     let status = told.get("status").and_then(Value::as_u64).and_then(|status| u16::try_from(status).ok());
@@ -512,7 +512,7 @@ pub(super) fn again(told: &Value) -> Problem {
     Problem::new(status, text("code").to_owned(), text("detail"))
 }
 
-/// An answer in pieces of a few words, with everything between them.
+/// Splits an answer into pieces of a few words. No character is lost.
 pub(super) fn pieces(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -529,7 +529,7 @@ pub(super) fn pieces(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// What of earlier turns is left out.
+/// The context of earlier turns that is left out.
 #[derive(Deserialize)]
 struct CarriedQuery {
     #[serde(default)]
@@ -593,7 +593,7 @@ async fn events(
     Ok(stream::respond(&site, Listener::new(live, stream::last_event(&headers))))
 }
 
-/// Answers in one piece, or as events for whoever wants them.
+/// Responds with one document, or with events if the client accepts them.
 async fn ask(
     State(site): State<Shared>,
     Authenticated(identity): Authenticated,
@@ -611,7 +611,7 @@ async fn ask(
     site.ended(&live).await.map(|reply| Json(reply).into_response())
 }
 
-/// Hears a turn from some event on.
+/// Reads the events of a turn, starting after a given one.
 pub(super) struct Listener {
     live: Arc<Live>,
     told: watch::Receiver<usize>,
@@ -643,15 +643,15 @@ impl Source for Listener {
     }
 }
 
-/// A reply's own words, for protocols that know words only. What can be chosen is numbered: a
-/// number that is said chooses it.
+/// The text of a reply, for text-only protocols. Options are numbered, and a number as the next
+/// message chooses one.
 pub(super) fn words(reply: &Value) -> String {
     let decisions = reply.get("decisions").and_then(Value::as_array).into_iter().flatten();
     let lines = decisions.filter_map(Value::as_str).chain(reply.get("answer").and_then(Value::as_str));
     format!("{}{}", lines.collect::<Vec<_>>().join("\n"), numbered_options(reply))
 }
 
-/// The options of a question, one line each.
+/// The options of a question, one per line.
 pub(super) fn numbered_options(reply: &Value) -> String {
     let options = reply.pointer("/question/options").and_then(Value::as_array);
     let label = |option: &Value| option.get("label").and_then(Value::as_str).unwrap_or_default().to_owned();

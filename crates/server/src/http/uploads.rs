@@ -1,10 +1,10 @@
-//! Files that somebody brings along to ask about.
+//! Files that users upload to ask about.
 //!
 //! Invariants
-//! - A file is its owner's: it lies in a folder of theirs, under an id of ours, and only they can
-//!   name it.
-//! - What is taken is bounded in size and in number, and is looked over before it counts: what
-//!   cannot be read as data is not kept.
+//! - A file belongs to its owner. It is stored in the owner's folder under a generated id, and only
+//!   the owner can refer to it.
+//! - Uploads are limited in size and number and are profiled on arrival. A file that cannot be read
+//!   as data is not kept.
 
 use super::extract::{Authenticated, PathParam, Queried, whole};
 use super::openapi::Api;
@@ -29,15 +29,15 @@ use steward_domain::{Coded as _, ConversationId, Role, Timestamp};
 use steward_store::{ConversationFilter, Page};
 use uuid::Uuid;
 
-/// The largest file.
+/// The maximum size of a file.
 pub(super) const LARGEST: usize = 100 * 1024 * 1024;
-/// Files that come at once.
+/// The maximum number of concurrent uploads.
 pub(super) const AT_ONCE: usize = 4;
-/// The most files that one person keeps.
+/// The maximum number of files per user.
 const MOST: usize = 200;
-/// How long a look at a file may take.
+/// The timeout for profiling a file.
 const LOOK: Duration = Duration::from_secs(30);
-/// Bytes that a compressed file may be unpacked to.
+/// The maximum decompressed size, in bytes.
 const UNPACKED: u64 = 1 << 30;
 
 #[derive(Deserialize)]
@@ -45,20 +45,20 @@ struct Named {
     name: String,
 }
 
-/// A file that was brought along.
+/// An uploaded file.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 struct Upload {
     id: Uuid,
     name: String,
     bytes: u64,
-    /// What is in it: for each table its rows, its columns with a profile, and its first rows.
+    /// Its tables, each with its row count, column profiles and first rows.
     tables: Vec<Value>,
-    /// Questions worth asking, at most three.
+    /// Suggested questions, at most three.
     #[serde(default)]
     questions: Vec<String>,
 }
 
-/// A file with what was asked of it.
+/// A file with the questions asked about it.
 #[derive(Debug, Serialize, JsonSchema)]
 struct UploadUse {
     #[serde(flatten)]
@@ -67,7 +67,7 @@ struct UploadUse {
     asked: Vec<AskedOfFile>,
 }
 
-/// A question that a file was brought along with.
+/// A question that was sent with a file.
 #[derive(Debug, Serialize, JsonSchema)]
 struct AskedOfFile {
     conversation_id: ConversationId,
@@ -95,15 +95,15 @@ pub(super) fn routes(api: &mut Api) {
 }
 
 impl AppState {
-    /// The folder of somebody's files. User names have no slashes, but nothing rests on that.
+    /// The folder of the user's files. The name is hex-encoded, so it cannot contain a path.
     fn uploads(&self, identity: &Identity) -> PathBuf {
         let plain: String =
             identity.user.as_str().bytes().map(|byte| format!("{byte:02x}")).collect::<String>();
         self.options.home.join("uploads").join(plain)
     }
 
-    /// What a request may read: what was brought along, or anything for the owner at their own
-    /// machine.
+    /// Resolves a data reference: an upload of the caller, or any source for the owner over
+    /// loopback.
     pub(super) fn source(&self, identity: &Identity, named: &str) -> Result<String, Problem> {
         if let Some(id) = named.strip_prefix("upload:") {
             let missing = || Problem::missing("upload", id);
@@ -118,8 +118,8 @@ impl AppState {
         )))
     }
 
-    /// The files that a message was sent with, by the paths that the conversation keeps. One that
-    /// was deleted is named only.
+    /// The files attached to a message, by the stored paths. A deleted file is returned with its
+    /// name only.
     pub(super) fn attached(&self, identity: &Identity, paths: &Value) -> Vec<Value> {
         let folder = self.uploads(identity);
         let paths = paths.as_array().into_iter().flatten().filter_map(Value::as_str).map(Path::new);
@@ -140,11 +140,10 @@ impl AppState {
     }
 }
 
-/// What is known of a file, beside it.
+/// The name of the metadata file beside an upload.
 const ABOUT: &str = "about.upload";
 
-/// Takes away what a process that was killed in the middle left behind: files that were never
-/// looked over.
+/// Removes incomplete uploads of a process that was killed: files without metadata.
 pub(super) fn clean(home: &Path) {
     let people = std::fs::read_dir(home.join("uploads")).into_iter().flatten().flatten();
     for upload in people.flat_map(|person| std::fs::read_dir(person.path()).into_iter().flatten().flatten()) {
@@ -155,14 +154,14 @@ pub(super) fn clean(home: &Path) {
     }
 }
 
-/// A name that is a name and nothing else.
+/// Sanitizes a file name.
 fn plain(name: &str) -> Result<String, Problem> {
     let last = name.rsplit(['/', '\\']).next().unwrap_or_default();
     let kept: String =
         last.chars().map(|c| if c.is_alphanumeric() || "-_. ".contains(c) { c } else { '_' }).collect();
     let (stem, ending) = kept.rsplit_once('.').unwrap_or((&kept, ""));
     let ending = ending.to_ascii_lowercase();
-    // As long as a file system takes, with room for the ending.
+    // The length stays within file system limits, with room for the extension.
     let mut short = String::new();
     for c in stem.trim_matches(['.', ' ']).chars() {
         if short.len() + c.len_utf8() > 150 {
@@ -191,7 +190,7 @@ async fn take(
     request: Request,
 ) -> Result<(StatusCode, Json<Upload>), Problem> {
     let name = plain(&name)?;
-    // A file is held in memory until it is kept, so only a few come at once.
+    // A file is held in memory until it is stored, so concurrent uploads are limited.
     let Ok(_place) = site.uploading.try_acquire() else {
         return Err(Problem::busy(format!("{AT_ONCE} files are being brought. Try again in a moment"), 2));
     };
@@ -219,7 +218,7 @@ async fn take(
     }
 }
 
-/// Writes a file and looks it over.
+/// Stores a file and profiles it.
 async fn keep(site: &Shared, here: &Path, id: Uuid, name: String, bytes: &[u8]) -> Result<Upload, Problem> {
     let failed = |error: std::io::Error| {
         Problem::new(
@@ -232,7 +231,7 @@ async fn keep(site: &Shared, here: &Path, id: Uuid, name: String, bytes: &[u8]) 
     let path = here.join(&name);
     tokio::fs::write(&path, bytes).await.map_err(failed)?;
     let late = |_| Problem::input(format!("{name} could not be looked over within {} s", LOOK.as_secs()));
-    // A file that is not what it says may break its reader; that is the file's fault.
+    // A malformed file may make its parser panic. That is reported as an error of the file.
     let looked = AssertUnwindSafe(look(site, &path)).catch_unwind();
     let looked = tokio::time::timeout(LOOK, looked).await.map_err(late)?;
     let (tables, questions) = looked
@@ -243,17 +242,17 @@ async fn keep(site: &Shared, here: &Path, id: Uuid, name: String, bytes: &[u8]) 
     Ok(upload)
 }
 
-/// Rows of a table that are shown after an upload, and tables that they are shown of.
+/// The number of preview rows per table, and of tables with a preview.
 const PREVIEW_ROWS: usize = 8;
 const PREVIEW_TABLES: usize = 5;
-/// Columns of a table that are described.
+/// The maximum number of profiled columns per table.
 const DESCRIBED: usize = 200;
 
-/// The tables of a file with their profile and first rows, and questions worth asking.
+/// Reads the tables of a file with their profiles and first rows, and suggests questions.
 async fn look(site: &Shared, path: &Path) -> Result<(Vec<Value>, Vec<String>), Problem> {
     let options = Options { unpacked: UNPACKED, ..site.app().options };
     let session = Session::open(&[path.display().to_string()], options).await.map_err(|error| {
-        // Paths of the server are not shown.
+        // Server paths are not shown.
         let shown = error.to_string().replace(&path.display().to_string(), "the file");
         Problem::new(StatusCode::UNPROCESSABLE_ENTITY, error.code(), shown)
     })?;
@@ -278,7 +277,7 @@ fn shown(row: &[steward_analysis::frame::Value]) -> Vec<Value> {
     row.iter().map(steward_analysis::frame::Value::json).collect()
 }
 
-/// Large text files are sampled, so their rows are counted by their size.
+/// Large text files are sampled, so their row count is estimated from the size.
 fn is_estimated(path: &Path, table: &Table) -> bool {
     let exact = ["parquet", "arrow", "feather", "avro", "sqlite", "db", "xlsx", "xlsm", "xls", "xlsb", "ods"];
     let ending = path.extension().map(|ending| ending.to_string_lossy().to_ascii_lowercase());
@@ -286,11 +285,11 @@ fn is_estimated(path: &Path, table: &Table) -> bool {
     sampled && !ending.is_some_and(|ending| exact.contains(&ending.as_str()))
 }
 
-/// What is known of a column.
+/// The profile of a column.
 fn profile(column: &Column) -> Value {
     let frequent =
         column.values.iter().take(5).map(|(value, count)| json!({ "value": value, "count": count }));
-    // Values that look personal are not repeated.
+    // Values that look personal are not included.
     let open = column.looks_like.is_none();
     json!({
         "name": column.name, "label": column.label, "type": column.kind, "nulls": column.nulls,
@@ -302,10 +301,10 @@ fn profile(column: &Column) -> Value {
     })
 }
 
-/// Conversations and messages that are looked through for what was asked of a file.
+/// The number of conversations and messages that are searched for questions about a file.
 const LOOKED_THROUGH: u32 = 300;
 const MESSAGES: u32 = 100;
-/// Questions of a file that are listed.
+/// The maximum number of listed questions per file.
 const ASKED: usize = 20;
 
 async fn show(
@@ -345,7 +344,7 @@ async fn list(State(site): State<Shared>, Authenticated(identity): Authenticated
     let mut items: Vec<Upload> = entries
         .filter_map(|entry| serde_json::from_slice(&std::fs::read(entry.path().join(ABOUT)).ok()?).ok())
         .collect();
-    // Ids begin with the time.
+    // Ids start with the time.
     items.sort_by_key(|upload| std::cmp::Reverse(upload.id));
     Json(Listed { items, next: None })
 }

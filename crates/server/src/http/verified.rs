@@ -1,4 +1,4 @@
-//! Answers that people vouch for, and what people say of answers.
+//! Verified answers, and feedback on answers.
 
 use super::extract::{Authenticated, Input, PathParam, Queried};
 use super::openapi::Api;
@@ -16,35 +16,35 @@ use steward_domain::{Feedback, FeedbackId, FeedbackStatus, Rating, TaskId, Verif
 use steward_runtime::{NewVerified, Opinion, find_saved, list_saved};
 use steward_store::{Page, Scope};
 
-/// What somebody vouches for.
+/// An answer to verify.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct VerifyRequest {
     /// The task of one of your answers.
     task_id: TaskId,
-    /// The SQL that is right, when it is not what was run.
+    /// The correct SQL, if it differs from the executed statement.
     #[serde(default)]
     #[schemars(length(max = 100_000))]
     sql: Option<String>,
-    /// The same question in other words, with the same particulars.
+    /// Paraphrases of the question with the same values.
     #[serde(default)]
     paraphrases: Vec<String>,
-    /// A word for others.
+    /// A note for other users.
     #[serde(default)]
     #[schemars(length(max = 10_000))]
     note: String,
 }
 
-/// Other words for a verified answer.
+/// A paraphrase for a verified answer.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ParaphraseRequest {
-    /// The words, with the same particulars.
+    /// The paraphrase, with the same values.
     #[schemars(length(min = 1, max = 10_000))]
     question: String,
 }
 
-/// What somebody thinks of an answer.
+/// Feedback on an answer.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct FeedbackRequest {
@@ -52,11 +52,11 @@ struct FeedbackRequest {
     task_id: TaskId,
     /// Good or bad.
     rating: Rating,
-    /// In your words.
+    /// A comment.
     #[serde(default)]
     #[schemars(length(max = 10_000))]
     comment: String,
-    /// The SQL that would have been right.
+    /// The SQL that would have been correct.
     #[serde(default)]
     #[schemars(length(max = 100_000))]
     sql: Option<String>,
@@ -145,7 +145,7 @@ async fn remove(
     Authenticated(identity): Authenticated,
     PathParam(id): PathParam<VerifiedId>,
 ) -> Result<StatusCode, Problem> {
-    // Somebody else's is seen by all and taken back by its verifier.
+    // All users see a verified answer. Only its verifier can withdraw it.
     let found: VerifiedAnswer = find_saved(&**site.store(), &scope(&identity), id.0).await?;
     if found.user_id != identity.user {
         return Err(Problem::denied(format!(
@@ -165,7 +165,7 @@ async fn check(
     let all: Vec<VerifiedAnswer> = list_saved(&**site.store(), &scope(&identity), Page::first(1000)).await?;
     let mut checks = Vec::new();
     for one in all {
-        // What the caller may not read is not theirs to check.
+        // Answers over data that the caller may not read are skipped.
         let Ok(ask) = site.toolbox().ask_for(&caller, &one.user_id, "", &one.data) else { continue };
         checks.extend(site.app().check_verified(&ask, &[one.id], "api").await?);
     }

@@ -1,10 +1,10 @@
-//! A witness for the logs of others: it keeps the last head of each that it was shown, and signs a
-//! new one if that continues it.
+//! A witness for other logs: it stores the last head of each log and cosigns a new head only if
+//! that extends the stored one.
 //!
-//! The protocol is C2SP's `add-checkpoint`. Whoever asks is known by the signature of the log, so
-//! nobody signs in here.
+//! The protocol is C2SP's `add-checkpoint`. Requests are authenticated by the log's signature, so
+//! no sign-in is needed.
 //!
-//! Invariant: a head is on disk before its cosignature leaves.
+//! Invariant: a head is on disk before its cosignature is sent.
 
 use super::extract::whole;
 use super::openapi::Api;
@@ -22,17 +22,17 @@ use steward_journal::note::{NoteSigner, NoteVerifier};
 use steward_journal::witness::{Cosigner, Submission, Verdict, judge};
 use tokio::sync::Mutex;
 
-/// The logs that are watched, and what was signed of each.
+/// The watched logs and their cosigned heads.
 pub struct LogWitness {
     folder: PathBuf,
     cosigner: Cosigner,
     logs: Vec<NoteVerifier>,
-    /// One at a time: two heads of a log must not both be the first.
+    /// Serializes updates: two heads of one log must not both be accepted as the first.
     alone: Mutex<()>,
 }
 
 impl LogWitness {
-    /// A witness for these logs, with a key that is derived from this home's own.
+    /// Creates a witness for these logs. Its key is derived from the key of this home.
     pub fn open(home: &Path, signer: &NoteSigner, logs: &[String]) -> steward_journal::Result<Self> {
         let logs = logs.iter().map(|key| NoteVerifier::parse(key)).collect::<steward_journal::Result<_>>()?;
         let folder = home.join("witness/logs");
@@ -43,7 +43,7 @@ impl LogWitness {
         self.folder.join(format!("{}.head", Hash::of(&[log.vkey().as_bytes()])))
     }
 
-    /// Answers a submission at a time in seconds since 1970: a status, and the text of the answer.
+    /// Handles a submission at a time in Unix seconds. Returns the status and the body.
     pub async fn add(&self, text: &str, now: u64) -> std::io::Result<(StatusCode, String)> {
         let refused = |status: StatusCode| Ok((status, String::new()));
         let Ok(submission) = Submission::parse(text) else { return refused(StatusCode::BAD_REQUEST) };
@@ -72,7 +72,7 @@ impl LogWitness {
 }
 
 impl AppState {
-    /// Watches the logs of others from now on. The first word counts.
+    /// Sets the witness. A second call has no effect.
     pub fn watch_logs(&self, witness: LogWitness) {
         let _ = self.witness.set(Arc::new(witness));
     }

@@ -1,17 +1,17 @@
-//! Documents of the identity provider over HTTPS.
+//! Fetches documents of the identity provider over HTTPS.
 
 use super::token::Fetch;
 use async_trait::async_trait;
 use serde_json::Value as Json;
 use std::time::Duration;
 
-/// How long a document may take.
+/// The request timeout.
 const TIME: Duration = Duration::from_secs(10);
-/// How large it may be.
+/// The maximum size of a document.
 const LARGEST: usize = 1024 * 1024;
 
-/// Gets documents of the provider that the operator named. Redirects are not followed: keys come
-/// from where the operator said.
+/// Fetches documents of the configured provider. Redirects are not followed, so keys come only from
+/// the configured address.
 #[derive(Debug, Default)]
 pub struct HttpsFetch;
 
@@ -28,7 +28,7 @@ impl Fetch for HttpsFetch {
     }
 }
 
-/// The JSON document that a request gives.
+/// Sends a request and parses the JSON response.
 async fn document(
     url: &str,
     request: impl FnOnce(&reqwest::Client) -> reqwest::RequestBuilder,

@@ -1,4 +1,4 @@
-//! `config/access.yaml`: users, roles and the identity provider, as people write them.
+//! `config/access.yaml`: users, roles and the identity provider.
 
 use super::{AuthMethod, Error, Identity, OWNER, Result};
 use serde::{Deserialize, Serialize};
@@ -7,89 +7,88 @@ use std::path::{Path, PathBuf};
 use steward_domain::UserId;
 use steward_policy::TableRules;
 
-/// The file.
+/// The access file.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct AccessFile {
-    /// Who there is.
+    /// The users.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub users: BTreeMap<UserId, User>,
-    /// What they hold, by the name of the role.
+    /// The roles, by name.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub roles: BTreeMap<String, Role>,
-    /// Who else may vouch for somebody.
+    /// The identity provider.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub oidc: Option<Oidc>,
-    /// The owner's names in Slack, as `TEAM/USER`, while nobody else is set up.
+    /// The Slack ids of the owner, as `TEAM/USER`, while no users are configured.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub owner_slack: BTreeSet<String>,
 }
 
-/// Somebody.
+/// A user.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct User {
-    /// For people.
+    /// The display name.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub name: String,
-    /// What they hold.
+    /// The names of the roles.
     pub roles: Vec<String>,
-    /// Their names at the identity provider: the `sub` or the confirmed `email` of a token.
+    /// Subjects at the identity provider: the `sub` or the verified `email` of a token.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub subjects: BTreeSet<String>,
-    /// Their names in Slack, as `TEAM/USER`.
+    /// Slack ids, as `TEAM/USER`.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub slack: BTreeSet<String>,
-    /// What rules for rows may say of them, as `caller.NAME`.
+    /// Attributes that row rules can use, as `caller.NAME`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub attributes: BTreeMap<String, String>,
-    /// Not let in any more.
+    /// Whether the user is denied access.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub disabled: bool,
 }
 
-/// What somebody holds. Patterns are names or `prefix*`.
+/// The grants of a role. Patterns are names or `prefix*`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Role {
-    /// Domains that may be asked, with all their tools.
+    /// Domains that may be queried, with all their tools.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub domains: BTreeSet<String>,
     /// Tools that may be called.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub tools: BTreeSet<String>,
-    /// The only tables of the domains' data, each with its only columns; none means all.
+    /// The readable tables of the domains, each with its readable columns. Empty means all.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub tables: BTreeMap<String, BTreeSet<String>>,
-    /// Which rows of those tables there are for them, what of a value is shown, and how small a
-    /// group may be.
+    /// Rules per table: which rows are visible, how values are masked, and the minimum group size.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub rules: BTreeMap<String, TableRules>,
-    /// Permissions that tools ask for.
+    /// Permissions that tools require.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub permissions: BTreeSet<String>,
     /// Workflows and agents that may be run.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub run: BTreeSet<String>,
-    /// Tools whose waiting calls may be decided on.
+    /// Tools whose pending calls may be approved or rejected.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub approve: BTreeSet<String>,
-    /// The whole journal may be verified.
+    /// Whether the whole journal may be verified.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub audit: bool,
-    /// Answers may be verified, and what people say of answers be looked through.
+    /// Whether answers may be verified and feedback may be read.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub verify: bool,
-    /// Keys, users and settings may be seen and changed.
+    /// Whether keys, users and settings may be read and changed.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub admin: bool,
 }
 
 impl Role {
-    /// What both hold. Where either may read every table, both may.
+    /// The union of two roles. If either may read every table, the union may as well.
     fn and(mut self, other: &Self) -> Self {
         let every_table = |role: &Self| role.tables.is_empty() && !role.domains.is_empty();
-        // A role that reads a table without a rule lifts the rules of the other.
+        // A role that reads a table without a rule removes the rule of the other role.
         let reads = |role: &Self, table: &String| every_table(role) || role.tables.contains_key(table);
         let free = |role: &Self, table: &String| reads(role, table) && !role.rules.contains_key(table);
         for (table, rules) in &other.rules {
@@ -105,7 +104,7 @@ impl Role {
         } else {
             for (table, columns) in &other.tables {
                 match self.tables.get_mut(table) {
-                    // No columns named means all of them.
+                    // An empty set of columns means all columns.
                     Some(held) if held.is_empty() || columns.is_empty() => held.clear(),
                     Some(held) => held.extend(columns.iter().cloned()),
                     None => drop(self.tables.insert(table.clone(), columns.clone())),
@@ -123,37 +122,37 @@ impl Role {
     }
 }
 
-/// An identity provider whose tokens are taken.
+/// An identity provider whose tokens are accepted.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Oidc {
-    /// What the token's `iss` must be.
+    /// The required `iss` of a token.
     pub issuer: String,
-    /// What the token's `aud` must hold.
+    /// The required `aud` of a token.
     pub audience: String,
-    /// Where its keys are; found through the issuer when absent.
+    /// The address of its keys. If absent, it is discovered through the issuer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jwks_url: Option<String>,
-    /// Sign-in to the page through the provider; without it the page takes keys only.
+    /// Sign-in to the page through the provider. Without it the page accepts keys only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sign_in: Option<OidcSignIn>,
 }
 
-/// How people sign in to the page at the provider: authorization code with PKCE.
+/// Sign-in at the provider: authorization code with PKCE.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OidcSignIn {
-    /// The client that this server is at the provider. Its identity tokens are for this client.
+    /// The client id of this server at the provider. It is the audience of identity tokens.
     pub client_id: String,
-    /// The environment variable with the client's secret; a public client has none.
+    /// The environment variable with the client secret. A public client has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub secret_variable: Option<String>,
-    /// What the button says after "Sign in with".
+    /// The label of the sign-in button after "Sign in with".
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub name: String,
 }
 
-/// Held while the file is changed.
+/// The lock that is held while the file is changed.
 struct Alone(std::fs::File);
 
 impl Drop for Alone {
@@ -171,7 +170,7 @@ pub(super) fn path(home: &Path) -> PathBuf {
 }
 
 impl AccessFile {
-    /// The file of a home; nobody when there is none.
+    /// Loads the file of a home. A missing file means no users.
     pub fn load(home: &Path) -> Result<Self> {
         let path = path(home);
         let text = match std::fs::read_to_string(&path) {
@@ -208,13 +207,13 @@ impl AccessFile {
         Ok(file)
     }
 
-    /// Reads it to change it: nobody else does while the second part is held.
+    /// Loads the file for a change. The second value is a lock that excludes other writers.
     pub fn to_change(home: &Path) -> Result<(Self, impl Drop + use<>)> {
         let alone = Alone(super::keys::locked(home)?);
         Ok((Self::load(home)?, alone))
     }
 
-    /// Writes it, as a whole or not at all.
+    /// Writes the file atomically.
     pub fn save(&self, home: &Path) -> Result<()> {
         let path = path(home);
         let failed = |problem: String| Error::Unwritten { path: path.display().to_string(), problem };
@@ -223,7 +222,7 @@ impl AccessFile {
             .map_err(|error| failed(error.to_string()))
     }
 
-    /// A user of the file with what their roles hold; nothing for one who is disabled.
+    /// The identity of a user with the grants of the roles. `None` if the user is disabled.
     pub(super) fn identity(&self, user: &UserId, by: AuthMethod) -> Option<Identity> {
         let found = self.users.get(user).filter(|found| !found.disabled)?;
         let name = if found.name.is_empty() { user.to_string() } else { found.name.clone() };
@@ -242,7 +241,7 @@ impl AccessFile {
         })
     }
 
-    /// What somebody holds; nothing means everything.
+    /// The grants of a user. `None` means all.
     pub(super) fn grants(&self, user: &User) -> Option<Role> {
         if user.roles.iter().any(|role| role == OWNER) {
             return None;

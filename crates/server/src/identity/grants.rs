@@ -1,10 +1,9 @@
-//! What people hold when a task of theirs is carried out: read from the home's file whenever that
-//! has changed.
+//! The grants of a user at the time a task runs. The file is reloaded when it changes.
 //!
 //! Invariants
-//! - A person who is disabled, or who is not in the file, holds nothing. The owner of the machine
-//!   need not be in it; one who is in it holds what it says.
-//! - A file that cannot be read changes nothing: what was in force stays.
+//! - A disabled or unknown user has no grants. The owner of the machine need not be in the file; if
+//!   listed, the owner has the listed grants.
+//! - If the file becomes unreadable, the last valid version stays in effect.
 
 use super::file::{self, AccessFile};
 use super::{AuthMethod, Identity, Result};
@@ -16,17 +15,17 @@ use steward_policy::Caller;
 use steward_runtime::Grants;
 use steward_tools::registry::{Registry, Snapshot};
 
-/// The grants of a home's users.
+/// The grants of the users of a home.
 pub struct FileGrants {
     home: PathBuf,
-    /// Who owns this machine.
+    /// The owner of the machine.
     owner: UserId,
     loaded: RwLock<(Option<SystemTime>, AccessFile)>,
 }
 
 impl FileGrants {
-    /// Opens the file of a home. A wrong file is an error now, and changes nothing when it becomes
-    /// wrong later.
+    /// Opens the file of a home. An invalid file is an error here. If it becomes invalid later, the
+    /// last valid version stays in effect.
     pub fn open(home: &Path, owner: UserId) -> Result<Self> {
         let loaded = RwLock::new((changed(home), AccessFile::load(home)?));
         Ok(Self { home: home.to_owned(), owner, loaded })
@@ -65,7 +64,7 @@ impl Grants for FileGrants {
     }
 }
 
-/// An identity in policy's words: a domain brings its tools.
+/// Converts an identity to a caller of policy. A domain grant includes the domain's tools.
 pub(crate) fn caller_of(identity: &Identity, snapshot: &Snapshot) -> Caller {
     identity.caller(|domain| {
         let named = snapshot.domains.iter().filter(|(name, _)| name.as_str() == domain);

@@ -1,11 +1,11 @@
-//! Administration, sign-ins and refusals, as entries of the system's own chain.
+//! Journals access changes, sign-ins and rejected authentications in the system chain.
 //!
 //! Invariants
-//! - A change of users, roles, grants or keys is in the journal before it counts; one that cannot
-//!   be written is not made.
-//! - Refused sign-ins are summed up: trying keys all day does not fill the journal.
+//! - A change of users, roles, grants or keys is journaled before it takes effect. If it cannot be
+//!   written, the change is not made.
+//! - Rejected sign-ins are aggregated, so a brute-force attack does not flood the journal.
 //!
-//! No key and no token is ever written, only the id of a key.
+//! Keys and tokens are never written, only the id of a key.
 
 use super::file::AccessFile;
 use super::{Identity, Result};
@@ -19,15 +19,15 @@ use steward_journal::clock::Clock;
 use steward_store::audit::system_owner;
 use steward_store::{Commit, Scope, Store};
 
-/// Refusals of this long are one entry.
+/// Rejections within this interval are one entry.
 const SUMMED_UP: Duration = Duration::from_secs(60);
 
-/// Who changes access.
+/// The author of an access change.
 #[derive(Debug, Clone)]
 pub struct Administrator {
     /// The user.
     pub user: UserId,
-    /// The key they came with; nothing at the terminal.
+    /// The id of the API key that was used. `None` at the terminal.
     pub key: Option<String>,
 }
 
@@ -37,43 +37,43 @@ impl From<&Identity> for Administrator {
     }
 }
 
-/// Writes who may do what, and who came in.
+/// Writes access changes and sign-ins to the journal.
 pub struct AccessJournal {
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
     refused: Mutex<Refusals>,
 }
 
-/// Refused sign-ins that are not written yet.
+/// Rejected sign-ins that are not written yet.
 #[derive(Default)]
 struct Refusals {
     /// When the last entry was written.
     written: Option<Duration>,
-    /// How many there were since, by reason.
+    /// The number of rejections since then, by reason.
     since: BTreeMap<&'static str, u64>,
 }
 
 impl AccessJournal {
-    /// In this store.
+    /// A journal in this store.
     #[must_use]
     pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Self {
         Self { store, clock, refused: Mutex::default() }
     }
 
-    /// Users, roles, grants or keys change.
+    /// Records a change of users, roles, grants or keys.
     pub async fn changed(&self, by: &Administrator, change: &str, about: Json) -> Result<()> {
         let data = json!({ "change": change, "by": by.user, "key": by.key, "about": about });
         self.write(EventType::AccessChanged, data).await
     }
 
-    /// A person signed in to the page.
+    /// Records a sign-in to the page.
     pub async fn signed_in(&self, identity: &Identity) -> Result<()> {
         let data = json!({ "user": identity.user, "key": identity.key, "with": identity.by });
         self.write(EventType::SignedIn, data).await
     }
 
-    /// A key, a token or a cookie opened nothing. The first is written at once, those that follow
-    /// within a minute together.
+    /// Records a rejected key, token or cookie. The first is written at once; those within the next
+    /// minute are aggregated.
     pub async fn refused(&self, why: &'static str) -> Result<()> {
         let now = self.clock.monotonic();
         let counted = {
@@ -104,7 +104,7 @@ impl AccessJournal {
 }
 
 impl AccessFile {
-    /// What another version of the file changes, by name: for the journal.
+    /// The names of what another version of the file changes, for the journal.
     #[must_use]
     pub fn differences(&self, new: &Self) -> Json {
         fn between<K: Ord + ToString, V: PartialEq>(old: &BTreeMap<K, V>, new: &BTreeMap<K, V>) -> Json {

@@ -1,4 +1,4 @@
-//! API keys: made once, shown once, kept as a hash.
+//! API keys. A key is shown once and stored as a hash.
 
 use super::session::same;
 use super::{Error, Result, Right};
@@ -11,57 +11,57 @@ use std::path::{Path, PathBuf};
 use steward_domain::{Timestamp, UserId};
 use steward_journal::random::Random;
 
-/// What every key begins with, so that it is recognised where it should not be.
+/// The prefix of every key, so that leaked keys can be detected.
 const PREFIX: &str = "stw_";
 
-/// A key, as it is kept.
+/// A stored key.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct KeyRecord {
-    /// Its name for machines: the first part of the key itself.
+    /// The key id: the first part of the key.
     pub id: String,
-    /// Whose it is.
+    /// The owner.
     pub user: UserId,
-    /// Its name for people.
+    /// The display name.
     pub name: String,
-    /// What it is cut down to; everything that the user holds when empty.
+    /// The scopes of the key. An empty set means all rights of the user.
     #[serde(default)]
     pub scopes: BTreeSet<Right>,
-    /// When it was made.
+    /// When it was created.
     pub created_at: Timestamp,
-    /// When it runs out.
+    /// When it expires.
     #[serde(default)]
     pub expires_at: Option<Timestamp>,
     /// When it was revoked.
     #[serde(default)]
     pub revoked_at: Option<Timestamp>,
-    /// The hash of the key.
+    /// The SHA-256 of the key.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     #[schemars(skip)]
     sha256: String,
 }
 
-/// A key that is to be made.
+/// A key to create.
 #[derive(Debug, Clone)]
 pub struct NewKey {
-    /// For whom.
+    /// The owner.
     pub user: UserId,
-    /// Its name for people.
+    /// The display name.
     pub name: String,
-    /// What it is cut down to.
+    /// The scopes of the key.
     pub scopes: BTreeSet<Right>,
-    /// How many days it lives.
+    /// The lifetime in days.
     pub days: Option<u32>,
 }
 
 impl KeyRecord {
-    /// The same without the hash.
+    /// The record without the hash.
     #[must_use]
     pub fn shown(mut self) -> Self {
         self.sha256.clear();
         self
     }
 
-    /// Whether it opens anything.
+    /// Whether the key is neither revoked nor expired.
     #[must_use]
     pub fn is_live(&self, now: Timestamp) -> bool {
         self.revoked_at.is_none() && self.expires_at.is_none_or(|end| now < end)
@@ -139,8 +139,8 @@ impl Keys {
         Ok(())
     }
 
-    /// The key that this opens, while it is good. How long it takes does not depend on what is
-    /// wrong with it.
+    /// Finds the record of a valid key. The hash is computed before the lookup and compared in
+    /// constant time.
     pub(super) fn open(&self, key: &str, now: Timestamp) -> Option<&KeyRecord> {
         let given = hash(key);
         let id = key.strip_prefix(PREFIX)?.split('_').next()?;
@@ -156,7 +156,7 @@ fn hash(key: &str) -> String {
     Sha256::digest(key.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Held while a file is read, changed and written back: other processes wait.
+/// Locks the access files of a home against other processes.
 pub(super) fn locked(home: &Path) -> Result<std::fs::File> {
     let path = home.join("keys/access.lock");
     let open = || {
@@ -171,14 +171,14 @@ pub(super) fn locked(home: &Path) -> Result<std::fs::File> {
     })
 }
 
-/// Writes a file aside and moves it into place; nobody but its owner reads it.
+/// Writes a file atomically. Only its owner can read it.
 pub fn replace(path: &Path, content: &[u8]) -> std::io::Result<()> {
     use std::io::Write as _;
     use std::os::unix::fs::OpenOptionsExt as _;
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder)?;
     }
-    // A name of its own: two writers do not mix.
+    // The temporary name is unique, so that two writers do not conflict.
     let aside = path.with_extension(
         format!("{}.{:?}.part", std::process::id(), std::thread::current().id()).replace(['(', ')'], ""),
     );

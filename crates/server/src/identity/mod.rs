@@ -1,14 +1,14 @@
-//! Who asks, and what they hold: users and roles from `config/access.yaml`, API keys, signed
-//! tokens, sessions of the page.
+//! Authentication and grants: users and roles from `config/access.yaml`, API keys, signed tokens,
+//! and page sessions.
 //!
 //! Invariants
-//! - Whoever cannot be named is nobody: there is no guest. One person on their own machine, reached
-//!   over loopback, is its owner as long as no users are set up.
-//! - Of a key only its hash is kept. One that is revoked or run out opens nothing, from the next
-//!   request on.
-//! - What is not granted is not there: roles add up, and an empty role holds nothing.
+//! - Unauthenticated requests are rejected; there is no guest. While no users are configured, a
+//!   loopback request is authenticated as the owner of the machine.
+//! - Only the hash of a key is stored. A revoked or expired key is invalid from the next request
+//!   on.
+//! - Access is denied by default. Roles add up, and an empty role grants nothing.
 //!
-//! It decides who somebody is. What may be done with it is policy's business
+//! This module authenticates. What a caller may do is decided by policy
 //! ([`steward_policy::Caller`]).
 
 mod fetch;
@@ -42,7 +42,7 @@ use steward_journal::clock::Clock;
 use steward_journal::random::Random;
 use steward_policy::{Caller, RowRules};
 
-/// What went wrong with an identity.
+/// Errors of authentication and access files.
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "the message of each variant says what its fields are")]
 pub enum Error {
@@ -90,34 +90,34 @@ impl Coded for Error {
 /// The result of this module.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// What a request needs, and what a key may be cut down to.
+/// A right that a route requires and that a key can be limited to.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Right {
-    /// Ask questions, hold conversations, see one's own things.
+    /// Ask questions, use conversations, read one's own resources.
     Ask,
-    /// Call tools by hand.
+    /// Call tools directly.
     Tools,
     /// Run workflows and agents.
     Run,
-    /// Decide on calls that wait.
+    /// Decide on pending approvals.
     Approve,
     /// Verify the whole journal.
     Audit,
-    /// Vouch for answers, look through what people say of them.
+    /// Verify answers and read feedback.
     Verify,
-    /// Make keys, see users and settings.
+    /// Create keys, read users and settings.
     Admin,
 }
 
 impl Right {
-    /// All of them.
+    /// All rights.
     pub const ALL: [Self; 7] =
         [Self::Ask, Self::Tools, Self::Run, Self::Approve, Self::Audit, Self::Verify, Self::Admin];
 
-    /// What it lets somebody do.
+    /// A description for users.
     #[must_use]
     pub fn about(self) -> &'static str {
         match self {
@@ -131,13 +131,13 @@ impl Right {
         }
     }
 
-    /// The one of this name.
+    /// The right with this name.
     #[must_use]
     pub fn of(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|right| right.name() == name)
     }
 
-    /// Its name in files and documents.
+    /// The name in files and documents.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -152,47 +152,47 @@ impl Right {
     }
 }
 
-/// How somebody showed who they are.
+/// How a caller was authenticated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AuthMethod {
-    /// The machine is theirs.
+    /// As the owner, over loopback.
     Loopback,
-    /// With a key in the request.
+    /// By an API key in the request.
     Key,
-    /// With the page's cookie.
+    /// By the session cookie of the page.
     Session,
-    /// With a token of the identity provider.
+    /// By a token of the identity provider.
     Token,
-    /// Slack says who they are, under its signature.
+    /// By Slack, in a signed request.
     Slack,
 }
 
-/// Somebody, for the length of a request.
+/// An authenticated caller of one request.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Identity {
-    /// Whose things these are.
+    /// The user.
     pub user: UserId,
-    /// For people.
+    /// The display name.
     pub name: String,
-    /// The roles.
+    /// The names of the roles.
     pub roles: Vec<String>,
-    /// How they showed it.
+    /// The method of authentication.
     pub by: AuthMethod,
-    /// What the key was cut down to; nothing means no less than the roles.
+    /// The scopes of the key. `None` means no restriction.
     pub scopes: Option<BTreeSet<Right>>,
-    /// What the roles hold. Nothing means: everything.
+    /// The grants of the roles. `None` means all.
     pub grants: Option<Role>,
-    /// What is known of them, for rules over rows.
+    /// The attributes of the user, for row rules.
     pub attributes: BTreeMap<String, String>,
-    /// The key, when it was one.
+    /// The id of the API key, if one was used.
     pub key: Option<String>,
-    /// The session of the page, when it was one.
+    /// The id of the page session, if one was used.
     pub session: Option<String>,
 }
 
 impl Identity {
-    /// The owner of the machine.
+    /// The identity of the owner of the machine.
     #[must_use]
     pub fn owner(user: UserId) -> Self {
         Self {
@@ -208,7 +208,7 @@ impl Identity {
         }
     }
 
-    /// Whether they may do such things at all.
+    /// Whether the caller has this right.
     #[must_use]
     pub fn may(&self, right: Right) -> bool {
         let held = match (&self.grants, right) {
@@ -223,19 +223,19 @@ impl Identity {
         held && self.scopes.as_ref().is_none_or(|scopes| scopes.contains(&right))
     }
 
-    /// Whether they may run this workflow or agent.
+    /// Whether the caller may run this workflow or agent.
     #[must_use]
     pub fn runs(&self, name: &str) -> bool {
         self.may(Right::Run) && self.grants.as_ref().is_none_or(|role| fits_any(&role.run, name))
     }
 
-    /// Whether they may decide on calls of this tool.
+    /// Whether the caller may decide on calls of this tool.
     #[must_use]
     pub fn approves(&self, tool: &str) -> bool {
         self.may(Right::Approve) && self.grants.as_ref().is_none_or(|role| fits_any(&role.approve, tool))
     }
 
-    /// Whether they may decide on what asks these roles, or on these tools where it asks none.
+    /// Whether the caller may decide on an approval: by its roles, or by its tools if none.
     #[must_use]
     pub fn decides<'a>(&self, roles: &[String], mut tools: impl Iterator<Item = &'a str>) -> bool {
         if roles.is_empty() {
@@ -245,8 +245,8 @@ impl Identity {
         self.may(Right::Approve) && self.roles.iter().any(is_asked)
     }
 
-    /// In policy's words. `tools_of` names the tools of a domain: whoever holds the domain holds
-    /// them.
+    /// Converts to a caller of policy. `tools_of` lists the tools of a domain; a domain grant
+    /// includes them.
     #[must_use]
     pub fn caller(&self, tools_of: impl Fn(&str) -> Vec<String>) -> Caller {
         let key = self.key.as_deref().and_then(|key| Label::new(key).ok());
@@ -273,10 +273,10 @@ pub(crate) fn fits_any(patterns: &BTreeSet<String>, name: &str) -> bool {
     })
 }
 
-/// The role that holds everything; it need not be written down.
+/// The built-in role with all grants.
 pub const OWNER: &str = "owner";
 
-/// What is in force, and how old the files are that it comes from.
+/// The loaded configuration and the modification times of its files.
 struct Loaded {
     access: AccessFile,
     keys: Keys,
@@ -287,21 +287,21 @@ struct Loaded {
 /// The users, roles and keys of a home.
 pub struct Directory {
     home: PathBuf,
-    /// Who owns this machine.
+    /// The owner of the machine.
     owner: UserId,
     clock: Arc<dyn Clock>,
     loaded: RwLock<Loaded>,
     secret: Secret,
-    /// Gets documents of the identity provider.
+    /// Fetches documents of the identity provider.
     fetch: Option<Arc<dyn Fetch>>,
     tokens: RwLock<Option<Arc<Tokens>>>,
-    /// What the file changed by itself, for the journal.
+    /// Changes found in the file that are not in the journal yet.
     noticed: Mutex<Vec<serde_json::Value>>,
 }
 
 impl Directory {
-    /// Opens the files of a home. A wrong file is an error now, and changes nothing when it becomes
-    /// wrong later.
+    /// Opens the files of a home. An invalid file is an error here. If one becomes invalid later,
+    /// the last valid version stays in effect.
     pub fn open(
         home: &Path,
         owner: UserId,
@@ -324,20 +324,20 @@ impl Directory {
         Ok(directory)
     }
 
-    /// What cookies and links are signed with.
+    /// The secret that signs cookies and links.
     #[must_use]
     pub fn secret(&self) -> &Secret {
         &self.secret
     }
 
-    /// Whether anybody is set up. Until then this is one person's machine.
+    /// Whether any user is configured. Until then the machine has a single user.
     #[must_use]
     pub fn has_users(&self) -> bool {
         self.look();
         !self.read(|loaded| loaded.access.users.is_empty())
     }
 
-    /// The identity provider whose tokens are taken, if one is set.
+    /// The configured identity provider.
     #[must_use]
     pub fn oidc(&self) -> Option<Oidc> {
         self.look();
@@ -348,7 +348,7 @@ impl Directory {
         of(&self.loaded.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Takes over what changed on disk.
+    /// Reloads the files if they changed on disk.
     fn look(&self) {
         let found = changed(&self.home);
         if self.read(|loaded| loaded.changed == found) {
@@ -368,7 +368,7 @@ impl Directory {
                 }
                 *loaded = Loaded { access, keys, ended, changed: found };
             }
-            // What is in force stays. Opening anew would say what is wrong.
+            // The last valid version stays in effect. `open` would report the error.
             Err(error) => {
                 let error: Error = error;
                 loaded.changed = found;
@@ -377,7 +377,7 @@ impl Directory {
         }
     }
 
-    /// What changed in the file since this was last asked: it was edited, or a command changed it.
+    /// Returns and clears the changes of the file that were made outside this process.
     pub fn take_noticed(&self) -> Vec<serde_json::Value> {
         std::mem::take(&mut *self.noticed.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -391,19 +391,19 @@ impl Directory {
         self.clock.now()
     }
 
-    /// Who owns this machine.
+    /// The owner of the machine.
     #[must_use]
     pub fn machine_owner(&self) -> &UserId {
         &self.owner
     }
 
-    /// The owner of the machine, when nobody is set up.
+    /// The identity of the owner, while no users are configured.
     #[must_use]
     pub fn owner(&self) -> Option<Identity> {
         (!self.has_users()).then(|| Identity::owner(self.owner.clone()))
     }
 
-    /// Whoever holds this key.
+    /// Authenticates an API key.
     pub fn by_key(&self, key: &str) -> Result<Identity> {
         self.look();
         let now = self.now();
@@ -414,7 +414,7 @@ impl Directory {
         Ok(identity)
     }
 
-    /// Whoever a key, a cookie of the page or a token names.
+    /// Authenticates a bearer value: an identity provider's token or an API key.
     pub async fn by_bearer(&self, bearer: &str) -> Result<Identity> {
         self.look();
         let tokens = self.tokens.read().unwrap_or_else(PoisonError::into_inner).clone();
@@ -430,7 +430,7 @@ impl Directory {
         }
     }
 
-    /// Whoever a cookie names: its key must still be good.
+    /// Authenticates a session cookie. Its key must still be valid.
     pub fn by_cookie(&self, cookie: &str) -> Result<Identity> {
         self.look();
         let now = self.now();
@@ -450,14 +450,13 @@ impl Directory {
         Ok(identity)
     }
 
-    /// A cookie for whoever came with a key: a session of this id.
+    /// Creates a session cookie for a caller with an API key. `session` is the session id.
     #[must_use]
     pub fn cookie(&self, identity: &Identity, session: uuid::Uuid) -> Option<String> {
         Some(self.secret.cookie(identity.key.as_deref()?, session, self.now()))
     }
 
-    /// Ends the session of a cookie: it opens nothing from now on. One that opens nothing anyway is
-    /// left alone.
+    /// Ends the session of a cookie, which is invalid from then on. An invalid cookie is ignored.
     pub fn end_session(&self, cookie: &str) -> Result<()> {
         let now = self.now();
         let Some(session) = self.secret.open_cookie(cookie, now) else { return Ok(()) };
@@ -468,24 +467,24 @@ impl Directory {
         Ok(())
     }
 
-    /// What a page must send along with whatever changes something.
+    /// The CSRF token of a caller.
     #[must_use]
     pub fn csrf(&self, identity: &Identity) -> String {
         let session = identity.session.as_deref().or(identity.key.as_deref());
         self.secret.csrf(session.unwrap_or(identity.user.as_str()))
     }
 
-    /// Whether that is what it sent.
+    /// Checks a CSRF token.
     #[must_use]
     pub fn csrf_fits(&self, identity: &Identity, sent: &str) -> bool {
         session::same(self.csrf(identity).as_bytes(), sent.as_bytes())
     }
 
-    /// A user by their name here.
+    /// The identity of a user by user id.
     #[must_use]
     pub fn named(&self, user: &UserId, by: AuthMethod) -> Option<Identity> {
         self.read(|loaded| {
-            // The machine's owner may have keys before anybody else is set up.
+            // The machine's owner may have keys before any user is configured.
             if loaded.access.users.is_empty() && *user == self.owner {
                 return Some(Identity { by, ..Identity::owner(user.clone()) });
             }
@@ -493,12 +492,12 @@ impl Directory {
         })
     }
 
-    /// A user by their name in Slack: `TEAM/USER`.
+    /// The identity of a user by Slack id: `TEAM/USER`.
     #[must_use]
     pub fn by_slack(&self, team: &str, user: &str) -> Option<Identity> {
         self.look();
         if let Some(owner) = self.owner() {
-            // One person's machine: whoever their workspace lets in must still be named.
+            // On a single-user machine, only the listed Slack ids of the owner are accepted.
             return self.read(|loaded| loaded.access.slack_owner(team, user)).then_some(owner);
         }
         let found = self.read(|loaded| loaded.access.of_slack(team, user))?;
@@ -519,14 +518,14 @@ impl Directory {
         self.read(|loaded| loaded.access.roles.clone())
     }
 
-    /// Users and roles as they are, to try a change on.
+    /// A copy of users and roles, to test a change on.
     #[must_use]
     pub fn access_file(&self) -> AccessFile {
         self.look();
         self.read(|loaded| loaded.access.clone())
     }
 
-    /// Changes users and roles: the file as it is goes through `change`, and counts from then on.
+    /// Applies `change` to the users and roles and saves them. It takes effect at once.
     pub fn change(&self, change: impl FnOnce(&mut AccessFile) -> Result<()>) -> Result<()> {
         {
             let (mut file, _alone) = AccessFile::to_change(&self.home)?;
@@ -534,19 +533,19 @@ impl Directory {
             file.save(&self.home)?;
         }
         self.look();
-        // It is in the journal already, by whom.
+        // The caller has already journaled this change with its author.
         drop(self.take_noticed());
         Ok(())
     }
 
-    /// The keys, without what opens them.
+    /// The key records, without their hashes.
     #[must_use]
     pub fn keys(&self) -> Vec<KeyRecord> {
         self.look();
         self.read(|loaded| loaded.keys.all().to_vec())
     }
 
-    /// Makes a key. What opens it is shown this once.
+    /// Creates a key. The key itself is returned only once.
     pub fn add_key(&self, new: &NewKey, random: &dyn Random) -> Result<(KeyRecord, String)> {
         self.known(&new.user)?;
         let _alone = keys::locked(&self.home)?;
@@ -572,7 +571,7 @@ impl Directory {
         loaded.keys = keys;
     }
 
-    /// Whether there is such a user to make a key for.
+    /// Checks that the user exists, before a key is created.
     pub fn known(&self, user: &UserId) -> Result<()> {
         let known =
             self.read(|loaded| loaded.access.users.keys().map(ToString::to_string).collect::<Vec<_>>());

@@ -1,9 +1,9 @@
-//! The page's cookie and its token against forged requests: both signed.
+//! The signed session cookie and CSRF token of the page.
 //!
-//! A cookie names a key, a session and the time until it counts. It opens what the key opens, and
-//! nothing once the key is revoked or the session was ended. Signed and not stored, it outlives a
-//! restart and is good at every replica that has the same secret. Sessions that were ended are kept
-//! in `keys/sessions_ended.json` until their time is over; replicas that share the home share them.
+//! A cookie contains a key id, a session id and its expiry. It grants what the key grants, and is
+//! invalid once the key is revoked or the session ended. It is signed and not stored, so it
+//! survives a restart and is valid on every replica with the same secret. Ended sessions are kept
+//! in `keys/sessions_ended.json` until they expire; replicas with the same home share them.
 
 use super::{Error, Result};
 use base64::Engine as _;
@@ -15,7 +15,7 @@ use steward_domain::Timestamp;
 use steward_journal::random::Random;
 use uuid::Uuid;
 
-/// How long somebody stays signed in.
+/// The lifetime of a session.
 const HOURS: i64 = 12;
 
 /// A session of the page.
@@ -23,11 +23,11 @@ const HOURS: i64 = 12;
 pub(super) struct PageSession {
     pub(super) key: String,
     pub(super) id: String,
-    /// In microseconds since 1970.
+    /// The expiry, in microseconds since 1970.
     pub(super) until: i64,
 }
 
-/// Sessions that were ended before their time, with that time.
+/// Sessions that were ended before their expiry, with that expiry.
 #[derive(Debug, Default)]
 pub(super) struct EndedSessions(BTreeMap<String, i64>);
 
@@ -36,8 +36,8 @@ impl EndedSessions {
         home.join("keys/sessions_ended.json")
     }
 
-    /// The sessions of a home. A file that cannot be read is an error: what it ended must not count
-    /// again.
+    /// Loads the ended sessions of a home. An unreadable file is an error, because ended sessions
+    /// must not become valid again.
     pub(super) fn load(home: &Path) -> Result<Self> {
         let path = Self::path(home);
         let problem = |problem: String| Error::File { path: path.display().to_string(), line: 1, problem };
@@ -52,7 +52,7 @@ impl EndedSessions {
         self.0.contains_key(&session.id)
     }
 
-    /// Ends a session, and forgets those whose time is over anyway.
+    /// Ends a session, and removes expired ones from the list.
     pub(super) fn end(&mut self, home: &Path, session: &PageSession, now: Timestamp) -> Result<()> {
         self.0.retain(|_, until| *until > now.micros());
         self.0.insert(session.id.clone(), session.until);
@@ -64,11 +64,11 @@ impl EndedSessions {
     }
 }
 
-/// What cookies are signed with.
+/// The signing key of cookies and links.
 pub struct Secret(hmac::Key);
 
 impl Secret {
-    /// The secret of a home; made when there is none.
+    /// Loads the secret of a home, or creates it.
     pub fn open(home: &Path, random: &dyn Random) -> Result<Self> {
         let path = home.join("keys/session.key");
         let bytes = match std::fs::read(&path) {
@@ -95,7 +95,7 @@ impl Secret {
         format!("{text}.{}", self.sign("session", &text))
     }
 
-    /// What a cookie names, when it is ours and still counts.
+    /// Verifies a cookie and returns its session. `None` if it is invalid or expired.
     pub(super) fn open_cookie(&self, cookie: &str, now: Timestamp) -> Option<PageSession> {
         let (text, signature) = cookie.rsplit_once('.')?;
         let mut parts = text.splitn(3, '.');
@@ -105,14 +105,14 @@ impl Secret {
         (good && now.micros() < until).then_some(session)
     }
 
-    /// The part of an address that opens a board until a moment.
+    /// A signed token for a link to a board, with its expiry.
     #[must_use]
     pub fn link_token(&self, board: Uuid, link: Uuid, until: Timestamp) -> String {
         let text = format!("{}.{}.{}", board.simple(), link.simple(), until.micros());
         format!("{text}.{}", self.sign("board link", &text))
     }
 
-    /// The board and the link that a token names, when it is ours and still counts.
+    /// Verifies a token and returns its board and link. `None` if it is invalid or expired.
     #[must_use]
     pub fn open_link(&self, token: &str, now: Timestamp) -> Option<(Uuid, Uuid)> {
         let (text, signature) = token.rsplit_once('.')?;
@@ -123,14 +123,14 @@ impl Secret {
         (good && now.micros() < until).then_some(named)
     }
 
-    /// The part of an address that opens an answer of a user until a moment.
+    /// A signed token for a link to a user's answer, with its expiry.
     #[must_use]
     pub fn answer_token(&self, task: Uuid, user: &str, until: Timestamp) -> String {
         let text = format!("{}.{}.{}", task.simple(), URL_SAFE_NO_PAD.encode(user), until.micros());
         format!("{text}.{}", self.sign("answer link", &text))
     }
 
-    /// The answer and its user that a token names, when it is ours and still counts.
+    /// Verifies a token and returns the task and user. `None` if it is invalid or expired.
     #[must_use]
     pub fn open_answer(&self, token: &str, now: Timestamp) -> Option<(Uuid, String)> {
         let (text, signature) = token.rsplit_once('.')?;
@@ -147,7 +147,7 @@ impl Secret {
     }
 }
 
-/// Whether two texts are the same, in a time that does not tell where they differ.
+/// Compares two byte strings in constant time.
 pub(super) fn same(one: &[u8], other: &[u8]) -> bool {
     let unlike = one.iter().zip(other).fold(0_u8, |unlike, (a, b)| unlike | (a ^ b));
     one.len() == other.len() && std::hint::black_box(unlike) == 0

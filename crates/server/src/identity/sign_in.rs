@@ -1,11 +1,11 @@
 //! Sign-in to the page through the identity provider: authorization code with PKCE (RFC 7636).
 //!
 //! Invariants
-//! - A sign-in begins and ends in the same browser: what it needs is in a signed cookie of that
-//!   browser, and `state` must fit it.
-//! - An identity token counts only for our client and for the nonce of this very sign-in.
-//! - The session of the page names the user; it ends with its time, at sign-out, or when the user
-//!   is disabled.
+//! - A sign-in starts and ends in the same browser. Its state is in a signed cookie of that browser
+//!   and must match the `state` parameter.
+//! - An identity token is accepted only for this client and for the nonce of this sign-in.
+//! - The page session names the user. It ends when it expires, at sign-out, or when the user is
+//!   disabled.
 
 use super::session::{Secret, same};
 use super::{AuthMethod, Directory, Error, Identity, Result};
@@ -17,21 +17,21 @@ use std::sync::{Arc, PoisonError};
 use steward_domain::{Timestamp, UserId};
 use steward_journal::random::Random;
 
-/// How the first part of a cookie begins whose session came from the provider.
+/// The prefix of the key part in cookies of provider sessions.
 pub const PROVIDER_SESSION: &str = "oidc-";
-/// How long a sign-in may take, in microseconds.
+/// The timeout of a sign-in, in microseconds.
 const TIME: i64 = 600 * 1_000_000;
 
-/// A sign-in that begins: where the browser goes, and the cookie that it takes along.
+/// A started sign-in: the redirect address and the cookie.
 #[derive(Debug)]
 pub struct SignInStart {
-    /// The address at the provider.
+    /// The authorization address of the provider.
     pub address: String,
     /// The value of the cookie.
     pub cookie: String,
 }
 
-/// The user that a session of the provider names.
+/// The user of a provider session.
 pub(super) fn user_of(key: &str) -> Option<UserId> {
     let name = URL_SAFE_NO_PAD.decode(key.strip_prefix(PROVIDER_SESSION)?).ok()?;
     UserId::new(String::from_utf8(name).ok()?).ok()
@@ -49,7 +49,7 @@ fn secret_text(random: &dyn Random) -> Result<String> {
     Ok(URL_SAFE_NO_PAD.encode(random.bytes()?))
 }
 
-/// What a sign-in needs at its end.
+/// The state of a sign-in in progress.
 struct Begun {
     state: String,
     verifier: String,
@@ -75,7 +75,7 @@ impl Directory {
             .ok_or_else(|| failed("no provider is set up for signing in"))
     }
 
-    /// What the button of the page says, when there is a provider to sign in at.
+    /// The label of the sign-in button, if sign-in is configured.
     #[must_use]
     pub fn sign_in_name(&self) -> Option<String> {
         let tokens = self.sign_in_provider().ok()?;
@@ -85,7 +85,7 @@ impl Directory {
         named.filter(|name| !name.is_empty()).or_else(host)
     }
 
-    /// Begins a sign-in. The provider sends the browser back to `redirect`.
+    /// Starts a sign-in. The provider redirects the browser to `redirect`.
     pub async fn begin_sign_in(&self, redirect: &str, random: &dyn Random) -> Result<SignInStart> {
         let tokens = self.sign_in_provider()?;
         let about =
@@ -111,7 +111,7 @@ impl Directory {
         Ok(SignInStart { address: address.into(), cookie })
     }
 
-    /// Ends a sign-in: whoever the provider says it is, when they are set up here.
+    /// Completes a sign-in. The subject must belong to a configured user.
     pub async fn end_sign_in(
         &self,
         cookie: &str,
@@ -148,7 +148,7 @@ impl Directory {
         self.named(&user.ok_or_else(unknown)?, AuthMethod::Session).ok_or_else(unknown)
     }
 
-    /// A cookie for whoever signed in at the provider.
+    /// Creates a session cookie for a user who signed in at the provider.
     #[must_use]
     pub fn provider_cookie(&self, user: &UserId, session: uuid::Uuid) -> String {
         self.secret.cookie(&key_of(user), session, self.now())

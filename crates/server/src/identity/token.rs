@@ -1,13 +1,13 @@
-//! Tokens of an identity provider (OpenID Connect): signature, issuer, audience, time.
-//! `jsonwebtoken` reads and checks them.
+//! Verifies tokens of an identity provider (OpenID Connect) with `jsonwebtoken`: signature, issuer,
+//! audience, time.
 //!
 //! Invariants
-//! - Which algorithm counts is decided by the provider's key and never by the token: `none` and
-//!   HMAC are never taken.
-//! - A key counts only for what the provider says it is for (`use`, `key_ops`, `alg`).
-//! - What a token says must be understood (`crit`) is understood, or the token is refused.
-//! - A key that is not known is looked for once in a while, so that rotation just works and a flood
-//!   of wrong tokens asks nobody.
+//! - The provider's key determines the algorithm, never the token. `none` and HMAC are never
+//!   accepted.
+//! - A key is used only for the purposes that the provider declares (`use`, `key_ops`, `alg`).
+//! - A token with an unsupported critical header (`crit`) is rejected.
+//! - An unknown key triggers a refresh at a limited rate. Key rotation works, and a flood of
+//!   invalid tokens does not reach the provider.
 
 mod signature;
 
@@ -23,13 +23,13 @@ use std::time::Duration;
 use steward_journal::clock::Clock;
 use tokio::sync::Mutex;
 
-/// Gets a JSON document of the provider.
+/// Fetches JSON documents of the provider.
 #[async_trait]
 pub trait Fetch: Send + Sync {
-    /// From this address.
+    /// Sends a GET request.
     async fn get(&self, url: &str) -> std::result::Result<Json, String>;
 
-    /// What the provider answers to a form.
+    /// Sends a form by POST.
     async fn post(&self, url: &str, form: &[(&str, &str)]) -> std::result::Result<Json, String> {
         Err(format!("{url}: forms of {} fields are not sent", form.len()))
     }
@@ -38,11 +38,11 @@ pub trait Fetch: Send + Sync {
 #[derive(Default)]
 struct KeyCache {
     keys: Vec<Jwk>,
-    /// When they were fetched, on the monotonic clock.
+    /// The fetch time on the monotonic clock.
     at: Option<Duration>,
 }
 
-/// Checks tokens.
+/// Verifies tokens.
 pub struct Tokens {
     provider: Oidc,
     fetch: Arc<dyn Fetch>,
@@ -50,13 +50,13 @@ pub struct Tokens {
     known: Mutex<KeyCache>,
 }
 
-/// How long fetched keys count.
+/// How long fetched keys are cached.
 const FRESH: Duration = Duration::from_secs(3600);
-/// How often an unknown key may make us look again.
+/// The minimum time between refreshes for an unknown key.
 const AGAIN: Duration = Duration::from_secs(30);
-/// How far clocks may be apart, in seconds.
+/// The tolerated clock skew, in seconds.
 const SKEW: f64 = 60.0;
-/// The longest token that is read.
+/// The maximum length of a token.
 const LONGEST: usize = 16_384;
 
 fn wrong(why: &str) -> Error {
@@ -69,24 +69,24 @@ impl Tokens {
         Self { provider, fetch, clock, known: Mutex::default() }
     }
 
-    /// The provider, as the operator named it.
+    /// The configured provider.
     pub(super) fn provider(&self) -> &Oidc {
         &self.provider
     }
 
-    /// What the provider says about itself.
+    /// Fetches the provider's metadata.
     pub(super) async fn about(&self) -> std::result::Result<Json, String> {
         let base = self.provider.issuer.trim_end_matches('/');
         self.fetch.get(&format!("{base}/.well-known/openid-configuration")).await
     }
 
-    /// Sends a form to the provider.
+    /// Posts a form to the provider.
     pub(super) async fn post(&self, url: &str, form: &[(&str, &str)]) -> std::result::Result<Json, String> {
         self.fetch.post(url, form).await
     }
 
-    /// The names under which the provider knows whoever an identity token of a sign-in is for. It
-    /// must be for our client and answer this very sign-in.
+    /// Verifies the identity token of a sign-in and returns the subjects. The audience must be this
+    /// client, and the nonce must match.
     pub(super) async fn check_sign_in(&self, token: &str, client: &str, nonce: &str) -> Result<Vec<String>> {
         let claims = self.checked(token, client).await?;
         if claims.get("nonce").and_then(Json::as_str) != Some(nonce) {
@@ -95,13 +95,13 @@ impl Tokens {
         self.claims(&claims)
     }
 
-    /// The names under which the provider knows whoever a token is for.
+    /// Verifies a token and returns the subjects at the provider.
     pub(super) async fn check(&self, token: &str) -> Result<Vec<String>> {
         let claims = self.checked(token, &self.provider.audience).await?;
         self.claims(&claims)
     }
 
-    /// What a token says, once its signature, issuer and audience are good.
+    /// The claims of a token, after its signature, issuer and audience are verified.
     async fn checked(&self, token: &str, audience: &str) -> Result<Json> {
         if token.len() > LONGEST {
             return Err(wrong("it is too long"));
@@ -122,7 +122,7 @@ impl Tokens {
         Err(last)
     }
 
-    /// What a token must fulfil. Time is checked against our own clock.
+    /// The validation rules. Times are checked separately, against the injected clock.
     fn validation(&self, algorithms: Vec<Algorithm>, audience: &str) -> Validation {
         let (validate_exp, validate_nbf) = (false, false);
         let mut validation = Validation { algorithms, validate_exp, validate_nbf, ..Validation::default() };
@@ -167,7 +167,7 @@ impl Tokens {
         if subjects.is_empty() { Err(wrong("it names nobody (`sub` is missing)")) } else { Ok(subjects) }
     }
 
-    /// The keys that may have signed it, fetched anew when none fits.
+    /// The keys that may have signed the token. They are fetched again if none matches.
     async fn keys(&self, header: &Header) -> Result<Vec<Jwk>> {
         let fits = |key: &&Jwk| header.kid.is_none() || key.common.key_id == header.kid;
         let mut known = self.known.lock().await;
@@ -184,7 +184,7 @@ impl Tokens {
         known.at = Some(now);
         match self.fetched().await {
             Ok(keys) => known.keys = keys,
-            // Keys that were good an hour ago are better than nobody let in.
+            // If the refresh fails, cached keys remain in use.
             Err(why) if known.keys.is_empty() => {
                 return Err(Error::Token(format!("the provider's keys cannot be had: {why}")));
             }
@@ -204,13 +204,13 @@ impl Tokens {
         };
         let set = self.fetch.get(&address).await?;
         let keys = set.get("keys").and_then(Json::as_array).ok_or("there are no `keys` in its document")?;
-        // A key of a kind that we do not know is somebody else's business.
+        // Keys of unknown types are ignored.
         Ok(keys.iter().filter_map(|key| serde_json::from_value(key.clone()).ok()).collect())
     }
 }
 
-/// The algorithms that a key may be used with; nothing when it is not for signatures, or of a kind
-/// that is not taken.
+/// The algorithms that a key may be used with. `None` if it is not for signatures or has an
+/// unsupported type.
 fn algorithms(key: &Jwk) -> Option<Vec<Algorithm>> {
     if !matches!(key.common.public_key_use, None | Some(PublicKeyUse::Signature)) {
         return None;

@@ -1,5 +1,5 @@
-//! Tells a client that lists or resources changed: on its own for revisions up to 2025-11-25, on a
-//! stream that the client opened for later ones.
+//! Notifies a client that lists or resources changed: unprompted up to protocol version 2025-11-25,
+//! on a stream that the client opened in later versions.
 
 use super::gateway::Changes;
 use rmcp::model::ResourceUpdatedNotificationParam;
@@ -15,11 +15,11 @@ enum Change {
     Tools,
     Resources,
     Prompts,
-    /// The content of this resource.
+    /// The content of this resource changed.
     Updated(Arc<str>),
-    /// So many changed that some were missed: any that is watched may be one of them.
+    /// The channel lagged and updates were lost, so any watched resource may have changed.
     Missed,
-    /// Nothing will change any more.
+    /// No more changes will follow.
     Over,
 }
 
@@ -47,7 +47,7 @@ async fn updated(resources: &mut broadcast::Receiver<Arc<str>>) -> Option<Change
     }
 }
 
-/// Tells until the connection is gone. Whoever starts it owns it.
+/// Sends notifications until the connection ends. The caller owns the task.
 pub(super) async fn tell(
     mut changes: Changes,
     peer: Peer<RoleServer>,
@@ -79,8 +79,8 @@ async fn resources(peer: &Peer<RoleServer>, uris: Vec<String>) -> Result<(), rmc
     Ok(())
 }
 
-/// Tells on one stream, until the client closes it. The stream lets through only what the client
-/// asked for.
+/// Sends notifications on one stream until the client closes it. The stream filters by the client's
+/// subscription.
 pub(super) async fn listen(mut changes: Changes, stream: &SubscriptionContext) {
     let sink = stream.sink();
     loop {

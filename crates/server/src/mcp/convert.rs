@@ -1,4 +1,4 @@
-//! Between our words and the library's. Nothing here decides anything.
+//! Converts between the types of this crate and those of `rmcp`. It makes no decisions.
 #![allow(deprecated, reason = "sampling, roots and the log are part of every revision up to 2025-11-25")]
 
 use super::gateway::{Failure, Kind, Message, Offered, Prompt, Resource, ResourceBody, Speaker, Template};
@@ -109,12 +109,12 @@ pub(super) fn content(from: Content) -> ContentBlock {
 pub(super) fn output(from: Output) -> CallToolResult {
     let mut result = CallToolResult::success(from.content.into_iter().map(content).collect());
     result.structured_content = from.structured;
-    // What worked carries no flag: absent means false.
+    // A success carries no flag: absent means false.
     result.is_error = None;
     result
 }
 
-/// A failure as the result of a call, for the model to read; or as an error of the protocol.
+/// Converts a failure to a tool result that the model reads, or to a protocol error.
 pub(super) fn failed(failure: Failure) -> Result<CallToolResult, ErrorData> {
     if failure.kind != Kind::Tool {
         return Err(error(failure));
@@ -136,7 +136,7 @@ fn class(class: ErrorClass) -> &'static str {
     }
 }
 
-/// A failure as an error of the protocol.
+/// Converts a failure to a protocol error.
 pub(super) fn error(failure: Failure) -> ErrorData {
     let data = json!({"code": failure.code, "class": class(failure.class)});
     match failure.kind {
@@ -183,7 +183,7 @@ pub(super) fn from_level(level: LoggingLevel) -> Level {
     }
 }
 
-/// A form that asks for nothing but yes or no.
+/// The schema of a form without fields, for accept or decline.
 pub(super) fn empty_form() -> Json {
     json!({"type": "object", "properties": {}})
 }
@@ -220,7 +220,7 @@ fn sampling(messages: Vec<Message>, system: Option<String>, max_tokens: u32) -> 
     params
 }
 
-/// A question as part of a result (from 2026-07-28 on).
+/// A prompt as part of a result (from 2026-07-28 on).
 pub(super) fn input(want: ClientPrompt) -> Result<InputRequest, Failure> {
     Ok(match want {
         ClientPrompt::Form { message, schema } => {
@@ -236,7 +236,7 @@ pub(super) fn input(want: ClientPrompt) -> Result<InputRequest, Failure> {
     })
 }
 
-/// A question as a request of ours (up to 2025-11-25).
+/// Sends a prompt as a server request (up to 2025-11-25).
 pub(super) async fn request(peer: &Peer<RoleServer>, want: ClientPrompt) -> Result<Json, Failure> {
     let answer = match want {
         ClientPrompt::Form { message, schema } => {
@@ -268,7 +268,7 @@ fn unanswered(error: &ServiceError) -> Failure {
     Failure::unanswered(format!("the client did not answer: {error}"))
 }
 
-/// Whether an answer has the shape that was asked for.
+/// Whether a response has the requested shape.
 pub(super) fn fits(want: &ClientPrompt, answer: &Json) -> bool {
     match want {
         ClientPrompt::Form { schema, .. } => {
@@ -281,7 +281,7 @@ pub(super) fn fits(want: &ClientPrompt, answer: &Json) -> bool {
     }
 }
 
-/// Whether a form was filled in: each required field is there, each field has its type.
+/// Whether a form is complete: each required field is present, each field has its type.
 fn fills(schema: &Json, content: Option<&Json>) -> bool {
     let Some(Json::Object(content)) = content else { return false };
     let required = schema.get("required").and_then(Json::as_array).into_iter().flatten();
@@ -299,7 +299,7 @@ fn fills(schema: &Json, content: Option<&Json>) -> bool {
         })
 }
 
-/// What the client's model wrote.
+/// Parses the message of the client's model.
 pub(super) fn sampled(answer: Json) -> Result<Sampled, Failure> {
     let result: CreateMessageResult =
         serde_json::from_value(answer).map_err(|problem| Failure::unanswered(problem.to_string()))?;
@@ -316,7 +316,7 @@ pub(super) fn sampled(answer: Json) -> Result<Sampled, Failure> {
     Ok(Sampled { model: result.model, content: blocks.collect(), stop_reason: result.stop_reason })
 }
 
-/// The client's folders.
+/// Parses the client's root folders.
 pub(super) fn roots(answer: Json) -> Result<Vec<(String, Option<String>)>, Failure> {
     let result: ListRootsResult =
         serde_json::from_value(answer).map_err(|problem| Failure::unanswered(problem.to_string()))?;

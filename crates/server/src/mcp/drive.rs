@@ -1,8 +1,7 @@
-//! Carries one call to its end while its notes go out and its questions come back.
+//! Drives one call to its end, sends its notifications and receives the client's responses.
 //!
-//! Invariant: the call is polled by the task that handles the request, so that the library knows
-//! which request a question belongs to; and notes that were made before the result are sent before
-//! it.
+//! Invariant: the task that handles the request polls the call, so that the library can relate a
+//! prompt to its request. Notifications made before the result are sent before it.
 
 use super::convert;
 use super::gateway::{Failure, Message, ResourceBody};
@@ -19,33 +18,33 @@ use std::time::Duration;
 use steward_tools::{Output, Progress};
 use tokio_util::sync::CancellationToken;
 
-/// What a request gives back.
+/// The result of a request.
 pub(super) enum Reply {
     Tool(Output),
     Prompt(Vec<Message>),
     Read(Vec<ResourceBody>),
 }
 
-/// The result of a call, whatever it was.
+/// The outcome of a request of any kind.
 pub(super) type Outcome = Result<Reply, Failure>;
 
-/// How long a call may go on after it was called off.
+/// How long a call may continue after it was cancelled.
 const GRACE: Duration = Duration::from_secs(5);
-/// How long the client may take to answer a question.
+/// The timeout for a client's response to a prompt.
 const ANSWER: Duration = Duration::from_secs(600);
 
-/// The connection of the moment.
+/// The current connection of a call.
 pub(super) struct Round {
     pub(super) peer: Peer<RoleServer>,
     pub(super) token: Option<ProgressToken>,
     pub(super) cancel: CancellationToken,
-    /// Set when the server has waited long enough for its calls.
+    /// Cancelled when the server's grace period for running calls is over.
     pub(super) off: CancellationToken,
-    /// Whether questions are requests of ours (up to 2025-11-25) or results (from 2026-07-28 on).
+    /// Whether prompts are server requests (up to 2025-11-25) or results (from 2026-07-28 on).
     pub(super) may_request: bool,
-    /// Keeps the HTTP session from being taken for idle while the call runs.
+    /// Keeps the HTTP session from being closed as idle while the call runs.
     pub(super) keep: Option<super::http::Keep>,
-    /// After how long the call becomes a task by itself, where the client knows tasks.
+    /// The time after which a call becomes a task, if the client supports tasks.
     pub(super) patience: Option<Duration>,
 }
 
@@ -58,27 +57,27 @@ impl Round {
     }
 }
 
-/// A call on its way.
+/// A running call.
 pub(super) struct Running {
     call: Pin<Box<dyn Future<Output = Outcome> + Send>>,
     wires: Wires,
 }
 
-/// Where a call came to.
+/// Why driving a call stopped.
 pub(super) enum Step {
-    /// It ended.
+    /// The call ended.
     Done(Outcome),
-    /// It asks, and goes on when the answers are there.
+    /// The call waits for responses of the client and then continues.
     Asks(Running, Ask),
-    /// It goes on as a task: one that the gateway knows under this id, or one of this server.
+    /// The call continues as a task: a task of the gateway with this id, or one of this server.
     Detached(Running, Option<String>),
-    /// It was called off and did not end in time.
+    /// The call was cancelled and did not end in time.
     Dropped,
 }
 
 impl Running {
     pub(super) fn new(mut call: Pin<Box<dyn Future<Output = Outcome> + Send>>, wires: Wires) -> Self {
-        // A fault in one call must not leave its client waiting: it becomes that call's result.
+        // A panic in one call becomes that call's result, so that the client does not wait.
         let guarded = poll_fn(move |context| {
             let polled = catch_unwind(AssertUnwindSafe(|| call.as_mut().poll(context)));
             polled.unwrap_or_else(|_| Poll::Ready(Err(Failure::fault())))
@@ -86,7 +85,7 @@ impl Running {
         Self { call: Box::pin(guarded), wires }
     }
 
-    /// Goes on until the call ends or asks.
+    /// Drives the call until it ends, prompts the client, or becomes a task.
     pub(super) async fn drive(mut self, round: &Round) -> Step {
         let mut asking: Option<Pin<Box<dyn Future<Output = ()> + Send>>> = None;
         let mut grace: Option<Pin<Box<tokio::time::Sleep>>> = None;
@@ -124,7 +123,7 @@ impl Running {
 }
 
 impl Running {
-    /// Goes on without a connection until the call ends; nothing when it was called off and did not
+    /// Drives the call without a connection until it ends. `None` if it was cancelled and did not
     /// end in time.
     pub(super) async fn drive_detached(
         mut self,
@@ -157,8 +156,7 @@ impl Running {
         }
     }
 
-    /// Goes on until the call ends, for a task that the gateway knows: what becomes of it is read
-    /// there.
+    /// Drives the call of a gateway task until it ends. The gateway records the result.
     pub(super) async fn drive_durable(mut self, ended: CancellationToken) {
         tokio::select! {
             _ = &mut self.call => {}
@@ -179,8 +177,7 @@ async fn keep(keep: Option<&super::http::Keep>) {
     }
 }
 
-/// A note that cannot be sent is lost: the connection is gone, and the call hears of that through
-/// its cancellation.
+/// Sends a notification. If the connection is gone, it is lost; the call is then cancelled as well.
 #[allow(
     deprecated,
     reason = "the log is part of every revision up to 2025-11-25, and of later ones on request"
@@ -203,7 +200,7 @@ async fn deliver(note: Note, round: &Round) {
     drop(sent);
 }
 
-/// Asks the client with requests of ours, one after the other.
+/// Sends the prompts as server requests, one after the other.
 async fn request(ask: Ask, peer: Peer<RoleServer>) {
     let mut answers = BTreeMap::new();
     for (key, want) in ask.wants {

@@ -1,8 +1,6 @@
-//! What stands behind the server: the one trait that the rest of Steward implements, and the words
-//! it is written in.
+//! The trait that connects the MCP server to the rest of Steward, and its types.
 //!
-//! The types are ours and not the library's, so that what is behind does not change when the
-//! protocol does.
+//! The types are independent of `rmcp`, so that implementations do not change with the protocol.
 
 use super::session::{ClientPrompt, Session};
 use async_trait::async_trait;
@@ -13,25 +11,25 @@ use steward_domain::{Coded, ErrorClass, JsonObject, Timestamp};
 use steward_tools::{Content, Output};
 use tokio::sync::{broadcast, watch};
 
-/// What stands behind the MCP server. Every method may be called by many clients at once.
+/// The backend of the MCP server. All methods may be called concurrently.
 #[async_trait]
 pub trait Gateway: Send + Sync + 'static {
-    /// What the server is called and what it says of itself.
+    /// The name, version and instructions of the server.
     fn identity(&self) -> Identity {
         Identity::default()
     }
 
-    /// What this caller may call, always in the same order. The server cuts it into pages.
+    /// The tools that this caller may call, in a stable order. The server splits them into pages.
     async fn tools(&self, caller: &Caller) -> Vec<Offered>;
 
-    /// The schema of one tool's arguments, when it is at hand. It is used to compare a request's
-    /// `Mcp-Param-*` headers with its body; without it they are not compared.
+    /// The argument schema of a tool, if available. It is used to compare the `Mcp-Param-*` headers
+    /// of a request with its body; without it they are not compared.
     fn input_schema(&self, _name: &str) -> Option<Arc<JsonObject>> {
         None
     }
 
-    /// Carries out one call. It is given time to end when `session.cancelled()` is set, and dropped
-    /// after that.
+    /// Executes one call. When `session.cancelled()` is set, the call has a grace period and is
+    /// then dropped.
     async fn call(&self, name: &str, arguments: JsonObject, session: &Session) -> Result<Output, Failure>;
 
     /// Whether calls of this tool can become tasks.
@@ -39,13 +37,12 @@ pub trait Gateway: Send + Sync + 'static {
         TaskSupport::Never
     }
 
-    /// How a task stands that outlives this process; nothing when there is none of this id, or it
-    /// is another user's.
+    /// The state of a durable task. `None` if it does not exist or belongs to another user.
     async fn task(&self, _id: &str, _caller: &Caller) -> Result<Option<TaskState>, Failure> {
         Ok(None)
     }
 
-    /// Takes answers to what such a task asked. It may go on for as long as the task does.
+    /// Passes responses to a task that requires input. It may run for as long as the task does.
     async fn answer_task(
         &self,
         _id: &str,
@@ -56,17 +53,17 @@ pub trait Gateway: Send + Sync + 'static {
         Ok(())
     }
 
-    /// Calls such a task off. One that ended stays as it is.
+    /// Cancels such a task. A finished task is not changed.
     async fn cancel_task(&self, _id: &str, _caller: &Caller) -> Result<(), Failure> {
         Ok(())
     }
 
-    /// What can be read, from `cursor` on.
+    /// The resources from `cursor` on.
     async fn resources(&self, _cursor: Option<&str>, _caller: &Caller) -> Result<Page<Resource>, Failure> {
         Ok(Page::default())
     }
 
-    /// What can be read when its address is filled in.
+    /// The resource templates from `cursor` on.
     async fn resource_templates(
         &self,
         _cursor: Option<&str>,
@@ -80,13 +77,12 @@ pub trait Gateway: Send + Sync + 'static {
         Err(Failure::unknown(format!("there is no resource {uri}")))
     }
 
-    /// Somebody wants to hear of changes of `uri`. What changed is told through
-    /// [`Changes::updated`].
+    /// Called when a client subscribes to `uri`. Changes are sent through [`Changes::updated`].
     async fn watch(&self, _uri: &str, _caller: &Caller) -> Result<(), Failure> {
         Ok(())
     }
 
-    /// The prompts on offer, always in the same order. The server cuts them into pages.
+    /// The prompts on offer, in a stable order. The server splits them into pages.
     async fn prompts(&self, _caller: &Caller) -> Vec<Prompt> {
         Vec::new()
     }
@@ -101,75 +97,75 @@ pub trait Gateway: Send + Sync + 'static {
         Err(Failure::unknown(format!("there is no prompt {name}")))
     }
 
-    /// How an argument that is being typed could go on.
+    /// Completions for a partially typed argument.
     async fn complete(&self, _completion: CompletionOf, _caller: &Caller) -> Result<Completion, Failure> {
         Ok(Completion::default())
     }
 
-    /// Where changes of what is on offer are heard.
+    /// Subscribes to changes of the lists and resources.
     fn changed(&self) -> Changes;
 }
 
 /// Whether a tool's calls can become tasks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum TaskSupport {
-    /// They end while the client waits.
+    /// Calls end while the client waits.
     #[default]
     Never,
-    /// They become tasks when they take long, for clients that know tasks.
+    /// Long calls become tasks, for clients that support tasks.
     Optional,
-    /// They cannot be carried out otherwise: other clients are refused.
+    /// Calls are always tasks. Other clients are rejected.
     Required,
 }
 
-/// How a task stands.
+/// The state of a task.
 #[derive(Debug, Clone)]
 pub struct TaskState {
     /// Its id.
     pub id: String,
-    /// Where it is in its life.
+    /// The status.
     pub status: TaskStatus,
-    /// How far it is, for people.
+    /// A progress message for users.
     pub message: Option<String>,
-    /// When it began.
+    /// When it was created.
     pub created: Timestamp,
     /// When it last changed.
     pub updated: Timestamp,
 }
 
 impl TaskState {
-    /// Whether nothing will change any more.
+    /// Whether the status is final.
     #[must_use]
     pub fn is_ended(&self) -> bool {
         !matches!(self.status, TaskStatus::Working | TaskStatus::Asking(_))
     }
 }
 
-/// Where a task is in its life.
+/// The status of a task.
 #[derive(Debug, Clone)]
 pub enum TaskStatus {
-    /// It is being worked on, or waits for its turn.
+    /// It is running or queued.
     Working,
-    /// It waits for these answers.
+    /// It waits for these responses.
     Asking(BTreeMap<String, ClientPrompt>),
     /// It ended with this result.
     Completed(Output),
     /// It ended with this failure.
     Failed(Failure),
-    /// It was called off.
+    /// It was cancelled.
     Cancelled,
 }
 
-/// What the server says of itself.
+/// The self-description of the server.
 #[derive(Debug, Clone)]
 pub struct Identity {
     /// Its name.
     pub name: String,
-    /// Its name for people.
+    /// The display name.
     pub title: Option<String>,
     /// Its version.
     pub version: String,
-    /// How a model should work with it.
+    /// Instructions for models.
     pub instructions: Option<String>,
 }
 
@@ -184,20 +180,20 @@ impl Default for Identity {
     }
 }
 
-/// Who asks. Over pipes that is whoever started the process; over HTTP it is what [`super::Check`]
-/// found out.
+/// The caller of a request. Over pipes it is the user who started the process; over HTTP it is the
+/// result of [`super::Check`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Caller {
     /// The user's name.
     pub user: String,
-    /// What they hold. Nothing named means: everything (one person on their own machine).
+    /// The grants. `None` means all (a single user on their own machine).
     pub grants: Option<BTreeSet<String>>,
-    /// The same in policy's words, where the door knows it.
+    /// The caller of policy, if the middleware determined it.
     pub held: Option<Arc<steward_policy::Caller>>,
-    /// The tools whose waiting calls they may decide on, as names or `prefix*`. Counts where `held`
-    /// does.
+    /// The tools whose pending calls the caller may decide on, as names or `prefix*`. Used only if
+    /// `held` is set.
     pub approve: BTreeSet<String>,
-    /// The roles in which they may decide on approvals that ask a role. Counts where `held` does.
+    /// The caller's roles for approvals that require a role. Used only if `held` is set.
     pub roles: BTreeSet<String>,
 }
 
@@ -208,13 +204,13 @@ impl Caller {
         self.grants.is_none() && self.held.is_none()
     }
 
-    /// Whether a yes of theirs counts for calls of this tool.
+    /// Whether the caller may approve calls of this tool.
     #[must_use]
     pub fn approves(&self, tool: &str) -> bool {
         self.held.is_none() || crate::identity::fits_any(&self.approve, tool)
     }
 
-    /// Whether they may decide on what asks these roles, or on these tools where it asks none.
+    /// Whether the caller may decide on an approval: by its roles, or by its tools if none.
     #[must_use]
     pub fn decides<'a>(&self, roles: &[String], mut tools: impl Iterator<Item = &'a str>) -> bool {
         if roles.is_empty() {
@@ -232,25 +228,25 @@ impl Caller {
     }
 }
 
-/// What the client says of itself. Untrusted: it is written down, never decided upon.
+/// The self-description of the client. It is untrusted: it is logged, never used for decisions.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Client {
     /// Its name.
     pub name: String,
     /// Its version.
     pub version: String,
-    /// The revision of the protocol that this request speaks.
+    /// The protocol version of this request.
     pub protocol: String,
-    /// The session it belongs to, over HTTP up to 2025-11-25.
+    /// The HTTP session, up to 2025-11-25.
     pub session: Option<String>,
 }
 
 /// A tool on offer.
 #[derive(Debug, Clone)]
 pub struct Offered {
-    /// What it is called by.
+    /// The name used in calls.
     pub name: String,
-    /// Its name for people.
+    /// The display name.
     pub title: Option<String>,
     /// What it does.
     pub description: String,
@@ -258,18 +254,18 @@ pub struct Offered {
     pub input_schema: Arc<JsonObject>,
     /// JSON Schema of its structured result.
     pub output_schema: Option<Arc<JsonObject>>,
-    /// It changes nothing.
+    /// Whether it changes nothing.
     pub read_only: bool,
-    /// What it changes may be lost.
+    /// Whether its changes may be irreversible.
     pub destructive: bool,
-    /// The same call twice changes things once.
+    /// Whether repeating a call has no further effect.
     pub idempotent: bool,
-    /// It reaches out of Steward.
+    /// Whether it reaches systems outside of Steward.
     pub open_world: bool,
 }
 
 impl Offered {
-    /// A tool that changes nothing. The rest is set by hand.
+    /// A read-only tool. The other fields are set by the caller.
     pub fn new(
         name: impl Into<String>,
         description: impl Into<String>,
@@ -289,12 +285,12 @@ impl Offered {
     }
 }
 
-/// A part of a list, and where the next part begins.
+/// One page of a list.
 #[derive(Debug, Clone)]
 pub struct Page<T> {
-    /// This part.
+    /// The items.
     pub items: Vec<T>,
-    /// What to ask for next; nothing at the end.
+    /// The cursor of the next page. `None` at the end.
     pub next: Option<String>,
 }
 
@@ -304,57 +300,57 @@ impl<T> Default for Page<T> {
     }
 }
 
-/// Something that can be read.
+/// A resource.
 #[derive(Debug, Clone, Default)]
 pub struct Resource {
-    /// Its address.
+    /// The URI.
     pub uri: String,
     /// Its name.
     pub name: String,
-    /// Its name for people.
+    /// The display name.
     pub title: Option<String>,
-    /// What it is.
+    /// The description.
     pub description: Option<String>,
-    /// Its kind.
+    /// The media type.
     pub mime_type: Option<String>,
     /// Its size in bytes.
     pub size: Option<u64>,
 }
 
-/// Addresses with gaps to fill in (RFC 6570).
+/// A URI template (RFC 6570).
 #[derive(Debug, Clone, Default)]
 pub struct Template {
     /// Such as `steward://artifacts/{id}`.
     pub uri_template: String,
     /// Its name.
     pub name: String,
-    /// Its name for people.
+    /// The display name.
     pub title: Option<String>,
-    /// What it is.
+    /// The description.
     pub description: Option<String>,
-    /// The kind of what is read.
+    /// The media type of the resources.
     pub mime_type: Option<String>,
 }
 
-/// What was read.
+/// The content of a resource.
 #[derive(Debug, Clone)]
 pub enum ResourceBody {
-    /// Words.
+    /// Text.
     Text {
-        /// Its address.
+        /// The URI.
         uri: String,
-        /// Its kind.
+        /// The media type.
         mime_type: Option<String>,
-        /// The words.
+        /// The text.
         text: String,
     },
     /// Bytes.
     Blob {
-        /// Its address.
+        /// The URI.
         uri: String,
-        /// Its kind.
+        /// The media type.
         mime_type: Option<String>,
-        /// The bytes. They are written in base64 on the way out.
+        /// The bytes. They are sent as base64.
         bytes: Vec<u8>,
     },
 }
@@ -362,28 +358,28 @@ pub enum ResourceBody {
 /// A prompt on offer.
 #[derive(Debug, Clone, Default)]
 pub struct Prompt {
-    /// What it is called by.
+    /// The name used in requests.
     pub name: String,
-    /// Its name for people.
+    /// The display name.
     pub title: Option<String>,
-    /// What it is for.
+    /// The description.
     pub description: Option<String>,
-    /// What it wants to know.
+    /// The arguments.
     pub arguments: Vec<Argument>,
 }
 
-/// One thing that a prompt wants to know.
+/// An argument of a prompt.
 #[derive(Debug, Clone, Default)]
 pub struct Argument {
     /// Its name.
     pub name: String,
-    /// What it is.
+    /// The description.
     pub description: Option<String>,
-    /// Whether the prompt works without it.
+    /// Whether the prompt requires it.
     pub required: bool,
 }
 
-/// Who says a message.
+/// The role of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Speaker {
     /// The person.
@@ -395,37 +391,37 @@ pub enum Speaker {
 /// One message of a prompt.
 #[derive(Debug, Clone)]
 pub struct Message {
-    /// Who says it.
+    /// The role.
     pub speaker: Speaker,
-    /// What is said.
+    /// The content.
     pub content: Content,
 }
 
-/// What is to be completed.
+/// A completion request.
 #[derive(Debug, Clone)]
 pub struct CompletionOf {
-    /// The prompt's name or the template's address.
+    /// The prompt's name or the template's URI.
     pub of: String,
     /// Whether `of` is a prompt.
     pub prompt: bool,
     /// The argument's name.
     pub argument: String,
-    /// What was typed so far.
+    /// The text typed so far.
     pub typed: String,
-    /// Arguments that are settled.
+    /// The values of other arguments.
     pub settled: BTreeMap<String, String>,
 }
 
-/// How an argument could go on. The server sends the first hundred and says that there are more.
+/// Completions of an argument. The server sends the first hundred and marks the list as incomplete.
 #[derive(Debug, Clone, Default)]
 pub struct Completion {
     /// The values, the best first.
     pub values: Vec<String>,
-    /// How many there are in all.
+    /// The total number of values.
     pub total: Option<u32>,
 }
 
-/// Where changes are heard. The numbers only tell that something changed.
+/// The change notifications. The numbers only signal that something changed.
 #[derive(Debug)]
 pub struct Changes {
     /// The list of tools.
@@ -434,11 +430,11 @@ pub struct Changes {
     pub resources: watch::Receiver<u64>,
     /// The list of prompts.
     pub prompts: watch::Receiver<u64>,
-    /// Addresses of resources whose content changed.
+    /// URIs of resources whose content changed.
     pub updated: broadcast::Receiver<Arc<str>>,
 }
 
-/// Why a request was not carried out.
+/// A failed request.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{code} {message}")]
 pub struct Failure {
@@ -446,37 +442,36 @@ pub struct Failure {
     pub code: String,
     /// What happened and what to do.
     pub message: String,
-    /// What kind of failure it is for people.
+    /// The error class.
     pub class: ErrorClass,
-    /// What kind of failure it is for the protocol.
+    /// How the protocol reports it.
     pub kind: Kind,
 }
 
-/// How a failure is told.
+/// How the protocol reports a failure.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Kind {
-    /// The tool ran, or was refused: the model reads why and can do better. This includes arguments
-    /// that do not fit.
+    /// A tool error, which the model reads and can react to. This includes invalid arguments and
+    /// denied calls.
     Tool,
-    /// There is no such tool, prompt, resource or cursor: an error of the protocol.
+    /// Unknown tool, prompt, resource or cursor: a protocol error.
     Unknown,
-    /// The client did not say that it can do what is needed: `elicitation`, `sampling`, `roots` or
-    /// `tasks`.
+    /// The client lacks a capability that is needed: `elicitation`, `sampling`, `roots` or `tasks`.
     Needs(&'static str),
 }
 
 impl Failure {
-    /// The tool ran and failed.
+    /// A tool error.
     pub fn tool(code: impl Into<String>, message: impl Into<String>, class: ErrorClass) -> Self {
         Self { code: code.into(), message: message.into(), class, kind: Kind::Tool }
     }
 
-    /// There is no such thing.
+    /// An unknown tool, prompt, resource or cursor.
     pub fn unknown(message: impl Into<String>) -> Self {
         Self { code: "MCP001".into(), message: message.into(), class: ErrorClass::User, kind: Kind::Unknown }
     }
 
-    /// The client cannot do what is needed.
+    /// A missing client capability.
     #[must_use]
     pub fn needs(capability: &'static str) -> Self {
         let message =
@@ -484,18 +479,18 @@ impl Failure {
         Self { code: "MCP002".into(), message, class: ErrorClass::User, kind: Kind::Needs(capability) }
     }
 
-    /// We are wrong.
+    /// An internal error.
     pub(super) fn fault() -> Self {
         let message = "this call ran into a fault of ours; the log says more. Please report it";
         Self::tool("MCP005", message, ErrorClass::Bug)
     }
 
-    /// Whether the failure is none of the tool's: ours, or the protocol's.
+    /// Whether the failure is a protocol or internal error, and not one of the tool.
     pub(super) fn is_fault(&self) -> bool {
         self.kind != Kind::Tool || self.class == ErrorClass::Bug
     }
 
-    /// The client did not answer, or not in the shape that was asked for.
+    /// The client did not respond, or its response has the wrong shape.
     pub fn unanswered(message: impl Into<String>) -> Self {
         Self::tool("MCP003", message, ErrorClass::Transient)
     }

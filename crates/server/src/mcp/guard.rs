@@ -1,4 +1,4 @@
-//! The door over HTTP: who is let in, and how many.
+//! The middleware of MCP over HTTP: authentication and session limits.
 
 use super::gateway::Caller;
 use super::http::{Check, Options, Refused};
@@ -12,19 +12,19 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The header that names a session.
+/// The session header.
 pub(super) const SESSION: &str = "mcp-session-id";
-/// The header that names the revision of the protocol.
+/// The protocol version header.
 const VERSION: &str = "mcp-protocol-version";
 
-/// Who stands at the door.
+/// Admits requests.
 pub(super) struct RequestGuard {
     check: Option<Check>,
     limit: usize,
     sessions: Arc<LocalSessionManager>,
-    /// Sessions that are being opened.
+    /// The number of sessions that are being opened.
     opening: AtomicUsize,
-    /// Who opened which session. Only kept when callers are told apart.
+    /// The user who opened each session. Recorded only if callers are authenticated.
     owners: Mutex<HashMap<String, String>>,
 }
 
@@ -44,7 +44,7 @@ impl RequestGuard {
         owners.get(session).is_none_or(|owner| owner == user)
     }
 
-    /// Writes down who opened a session, and forgets sessions that are gone.
+    /// Records the owner of a new session, and removes closed sessions.
     async fn opened(&self, session: &str, user: &str) {
         let open: Vec<_> = self.sessions.sessions.read().await.keys().cloned().collect();
         let mut owners = self.owners.lock().unwrap_or_else(PoisonError::into_inner);
@@ -53,7 +53,7 @@ impl RequestGuard {
     }
 }
 
-/// Counts a session that is being opened, until it is.
+/// Counts a session while it is being opened.
 struct Opening<'a>(&'a AtomicUsize);
 
 impl<'a> Opening<'a> {
@@ -69,7 +69,7 @@ impl Drop for Opening<'_> {
     }
 }
 
-/// Lets a request in, or says why not.
+/// Admits a request, or returns the rejection.
 pub(super) async fn admit(
     State(door): State<Arc<RequestGuard>>,
     mut request: Request,
@@ -92,10 +92,10 @@ pub(super) async fn admit(
     if let (Some(session), Some(user)) = (session, &user)
         && !door.owns(session, user)
     {
-        // To anybody else it does not exist.
+        // Sessions of other users return 404.
         return answer(StatusCode::NOT_FOUND, "there is no such session; open one with initialize");
     }
-    // From 2026-07-28 on there are no sessions.
+    // From version 2026-07-28 on there are no sessions.
     let opens = request.method() == Method::POST
         && session.is_none()
         && text(request.headers(), VERSION).is_none_or(|version| version < "2026-07-28");

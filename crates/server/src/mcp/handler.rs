@@ -1,5 +1,5 @@
-//! The protocol's requests, each handed to the gateway. One handler serves one connection; what
-//! they share is in `Shared`.
+//! Dispatches protocol requests to the gateway. Each connection has one handler; their common state
+//! is in `Shared`.
 
 use super::changes;
 use super::convert;
@@ -31,24 +31,24 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-/// What all connections share.
+/// The state that all connections share.
 pub(super) struct Shared {
     pub(super) gateway: Arc<dyn Gateway>,
-    /// How many items a page of a list holds.
+    /// The page size of lists.
     pub(super) page: usize,
-    /// Calls that wait for their client to come back.
+    /// Calls that wait for a response of their client.
     pub(super) room: ParkedCalls,
     /// Calls that became tasks.
     pub(super) tasks: TaskTable,
-    /// Calls that run, so that a server that stops can wait for them.
+    /// Running calls. A server that stops waits for them.
     pub(super) calls: TaskTracker,
-    /// The sessions over HTTP, to keep those alive in which a call runs.
+    /// The HTTP sessions, to keep those with a running call alive.
     pub(super) hold: Option<HttpSessions>,
-    /// Set when the server stops: streams that wait for changes end.
+    /// Cancelled when the server stops. Notification streams end.
     pub(super) stopping: CancellationToken,
-    /// Set when the server has waited long enough: calls that still run are called off.
+    /// Cancelled after the grace period. Calls that still run are cancelled.
     pub(super) off: CancellationToken,
-    /// Set when nothing may run any more: calls that became tasks end.
+    /// Cancelled when nothing may run any more. Calls that became tasks end.
     pub(super) ended: CancellationToken,
     identity: Identity,
 }
@@ -75,16 +75,16 @@ impl Shared {
     }
 }
 
-/// One connection.
+/// The handler of one connection.
 pub(super) struct Handler {
     shared: Arc<Shared>,
     threshold: Threshold,
     subscribed: Arc<Mutex<BTreeSet<String>>>,
-    /// Tells the client of changes; ends with the connection.
+    /// Send change notifications. They end with the connection.
     watchers: Mutex<JoinSet<()>>,
 }
 
-/// A request that may ask the client before it ends.
+/// A request that may prompt the client before it ends.
 struct Asked {
     about: String,
     state: Option<String>,
@@ -92,7 +92,7 @@ struct Asked {
     tasks: TaskSupport,
 }
 
-/// What a request that may ask came to.
+/// The result of such a request.
 enum Answer {
     Done(Outcome),
     Input(InputRequiredResult),
@@ -111,7 +111,7 @@ impl Handler {
         }
     }
 
-    /// Carries out a request that may report progress, write to the log and ask.
+    /// Executes a request that may report progress, log and prompt the client.
     async fn carry_out(
         &self,
         asked: Asked,
@@ -152,7 +152,7 @@ impl Handler {
         while let Step::Detached(running, durable) = step {
             match self.detach(running, durable, &caller).await? {
                 Ok(task) => return Ok(Answer::Task(task)),
-                // No more tasks can be held: the client waits for this one.
+                // The task table is full, so the client waits for this call.
                 Err(running) => {
                     round.patience = None;
                     step = running.drive(&round).await;
@@ -172,7 +172,7 @@ impl Handler {
         }
     }
 
-    /// Lets a call go on as a task. It comes back when no more tasks can be held.
+    /// Lets a call continue as a task. Returns the call if the task table is full.
     async fn detach(
         &self,
         running: Running,
@@ -198,7 +198,7 @@ impl Handler {
     }
 }
 
-/// Who asks, as the door found out; over pipes, whoever started us.
+/// The caller as the middleware determined it. Over pipes, the owner.
 fn caller(context: &RequestContext<RoleServer>) -> Caller {
     let parts = context.extensions.get::<axum::http::request::Parts>();
     parts.and_then(|parts| parts.extensions.get::<Caller>()).cloned().unwrap_or_else(Caller::owner)
@@ -221,7 +221,7 @@ fn can(context: &RequestContext<RoleServer>) -> ClientFeatures {
 fn can_of(capabilities: &ClientCapabilities) -> ClientFeatures {
     let elicitation = capabilities.elicitation.as_ref();
     ClientFeatures {
-        // A client that names no mode has forms: that was the only one when the capability was new.
+        // A client that names no mode supports forms, the only mode of the first version.
         form: elicitation.is_some_and(|modes| modes.form.is_some() || modes.url.is_none()),
         url: elicitation.is_some_and(|modes| modes.url.is_some()),
         sample: capabilities.sampling.is_some(),
@@ -239,9 +239,9 @@ fn cursor(request: Option<PaginatedRequestParams>) -> Option<String> {
     request.and_then(|request| request.cursor)
 }
 
-/// How long a call may take before it becomes a task, where the client knows tasks.
+/// The time after which a call becomes a task, if the client supports tasks.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// How long taking an answer to a task may hold up its acknowledgement.
+/// The maximum delay of the acknowledgement of a response to a task.
 const ACKNOWLEDGE: Duration = Duration::from_secs(2);
 
 fn no_task(id: &str) -> Failure {
@@ -511,8 +511,8 @@ impl ServerHandler for Handler {
         }
         let answers = tasks::answers(request.input_responses);
         let client = client(&context, context.protocol_version().as_ref());
-        // The task goes on with the answer for as long as it takes; the client hears at once that
-        // the answer was taken, or why not.
+        // The task may run on for a long time. The client gets an acknowledgement or an error at
+        // once.
         let work =
             self.shared.calls.spawn(async move { gateway.answer_task(&id, answers, &caller, &client).await });
         match tokio::time::timeout(ACKNOWLEDGE, work).await {

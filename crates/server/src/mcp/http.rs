@@ -1,12 +1,11 @@
-//! MCP over Streamable HTTP: sessions up to 2025-11-25, requests that stand alone from 2026-07-28
-//! on.
+//! MCP over Streamable HTTP: with sessions up to 2025-11-25, stateless from 2026-07-28 on.
 //!
 //! Invariants
-//! - No request reaches the gateway whose Host or Origin is not allowed; by default only loopback
-//!   is.
-//! - A session belongs to who opened it, ends when it is idle, and is not idle while a call runs in
-//!   it.
-//! - A server that stops takes no new calls, waits for those that run, then closes the streams.
+//! - Requests with a Host or Origin that is not allowed never reach the gateway. By default only
+//!   loopback is allowed.
+//! - A session belongs to the user who opened it. It is closed when idle, but not while a call
+//!   runs.
+//! - A server that stops accepts no new calls, waits for running calls, then closes the streams.
 
 use super::gateway::{Caller, Gateway};
 use super::guard::{self, RequestGuard};
@@ -26,42 +25,42 @@ use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-/// Finds out who asks, from a request's headers and what a door in front of it found out.
+/// Authenticates a request from its headers and the extensions of outer middleware.
 pub type Check = Arc<dyn Fn(&axum::http::request::Parts) -> Result<Caller, Refused> + Send + Sync>;
 
-/// Why somebody is not let in.
+/// A rejected request.
 #[derive(Debug, Clone)]
 pub struct Refused {
     /// `401` or `403`.
     pub status: StatusCode,
-    /// What `WWW-Authenticate` says.
+    /// The value of `WWW-Authenticate`.
     pub challenge: Option<String>,
-    /// What to do.
+    /// The message for the client.
     pub message: String,
 }
 
-/// What can be set.
+/// The options of MCP over HTTP.
 #[derive(Clone)]
 pub struct Options {
-    /// Where it is served.
+    /// The path.
     pub path: String,
-    /// The hosts it answers to, with or without a port.
+    /// The allowed hosts, with or without a port.
     pub hosts: Vec<String>,
-    /// The origins that a browser may come from; `:*` stands for any port.
+    /// The allowed origins; `:*` stands for any port.
     pub origins: Vec<String>,
-    /// How large a request may be.
+    /// The maximum size of a request.
     pub body_bytes: usize,
-    /// How many sessions may be open.
+    /// The maximum number of open sessions.
     pub sessions: usize,
-    /// After how much silence a session is closed.
+    /// The idle timeout of a session.
     pub idle: Duration,
-    /// How many items a page of a list holds.
+    /// The page size of lists.
     pub page: usize,
-    /// How often a silent stream says that it is alive.
+    /// The keep-alive interval of an idle stream.
     pub keep_alive: Duration,
-    /// How long a server that stops waits for the calls that run.
+    /// How long a server that stops waits for running calls.
     pub grace: Duration,
-    /// Who is let in. Without it, whoever reaches the port is the owner.
+    /// Authenticates requests. Without it every client is the owner.
     pub check: Option<Check>,
 }
 
@@ -85,13 +84,13 @@ impl Default for Options {
     }
 }
 
-/// The sessions over HTTP, and after how much silence they end.
+/// The HTTP sessions and their idle timeout.
 pub(super) struct HttpSessions {
     pub(super) sessions: Arc<LocalSessionManager>,
     pub(super) idle: Duration,
 }
 
-/// Keeps one session from being taken for idle.
+/// Keeps one session from being closed as idle.
 pub(super) struct Keep {
     sessions: Arc<LocalSessionManager>,
     id: SessionId,
@@ -99,7 +98,7 @@ pub(super) struct Keep {
 }
 
 impl Keep {
-    /// The session that a request belongs to, if it belongs to one.
+    /// The session id of a request, if it has one.
     pub(super) fn session_id(context: &RequestContext<RoleServer>) -> Option<String> {
         let parts = context.extensions.get::<axum::http::request::Parts>()?;
         Some(parts.headers.get(guard::SESSION)?.to_str().ok()?.to_owned())
@@ -110,8 +109,8 @@ impl Keep {
         Some(Self { sessions: hold.sessions.clone(), id, pause: hold.idle / 3 })
     }
 
-    /// Waits for a third of the time, then makes the session hear something. Closing a stream that
-    /// does not exist is heard and changes nothing.
+    /// Waits for a third of the idle timeout, then resets it. Closing a stream that does not exist
+    /// counts as activity and has no other effect.
     pub(super) async fn touch_later(&self) {
         tokio::time::sleep(self.pause).await;
         let handle = self.sessions.sessions.read().await.get(&self.id).cloned();
@@ -121,7 +120,7 @@ impl Keep {
     }
 }
 
-/// All that serving over HTTP needs.
+/// The parts of the HTTP service.
 struct Service {
     router: Router,
     shared: Arc<Shared>,
@@ -130,9 +129,9 @@ struct Service {
     grace: Duration,
 }
 
-/// The handler of MCP for a larger server. Its streams end when `shutdown` is set, its sessions
-/// when they are idle. Whoever listens should switch Nagle's algorithm off, as [`serve_http`] does:
-/// events are small.
+/// The MCP routes, for embedding in a larger server. Streams end when `shutdown` is cancelled,
+/// sessions when they are idle. The listener should disable Nagle's algorithm, as [`serve_http`]
+/// does, because events are small.
 pub fn router(gateway: Arc<dyn Gateway>, options: &Options, shutdown: CancellationToken) -> Router {
     service(gateway, options, shutdown).router
 }
@@ -141,8 +140,8 @@ fn service(gateway: Arc<dyn Gateway>, options: &Options, streams: CancellationTo
     let mut sessions = LocalSessionManager::default();
     let mut config = SessionConfig::default();
     config.keep_alive = Some(options.idle);
-    // A stream that breaks is taken up again from its last event; the first event of each stream
-    // carries its number.
+    // A broken stream can be resumed from its last event. The first event of each stream carries
+    // its id.
     config.sse_retry = Some(Duration::from_secs(1));
     config.channel_capacity = 64;
     sessions.session_config = config;
@@ -166,8 +165,8 @@ fn service(gateway: Arc<dyn Gateway>, options: &Options, streams: CancellationTo
     Service { router, shared, sessions, streams, grace: options.grace }
 }
 
-/// Serves until `shutdown` is set; then waits for the calls that run, closes what is open, and
-/// ends.
+/// Serves until `shutdown` is cancelled. It then waits for running calls, closes all streams and
+/// returns.
 ///
 /// # Errors
 /// When the listener fails.
@@ -179,7 +178,7 @@ pub async fn serve_http(
 ) -> io::Result<()> {
     let Service { router, shared, sessions, streams, grace } =
         service(gateway, &options, CancellationToken::new());
-    // Events are small and must not wait for each other.
+    // Events are small and must not be delayed by Nagle's algorithm.
     let listener = listener.tap_io(|stream| drop(stream.set_nodelay(true)));
     let stopping = shutdown.clone().cancelled_owned();
     let serving = axum::serve(listener, router).with_graceful_shutdown(stopping).into_future();
@@ -196,7 +195,7 @@ pub async fn serve_http(
     shared.calls.close();
     let finished = async {
         shared.calls.wait().await;
-        // What is left are streams on which nothing more will come. Those with an answer end by
+        // The remaining streams carry only notifications. Streams with a response end by
         // themselves.
         close_listening(&sessions).await;
     };
@@ -212,7 +211,7 @@ pub async fn serve_http(
     }
 }
 
-/// Closes the streams that clients listen on beside their calls.
+/// Closes the notification streams of clients.
 async fn close_listening(sessions: &LocalSessionManager) {
     let open: Vec<_> = sessions.sessions.read().await.values().cloned().collect();
     for handle in open {

@@ -1,13 +1,13 @@
 //! Steward as an MCP server.
 //!
-//! [`Gateway`] is what stands behind it. [`serve_stdio`] and [`serve`] speak over pipes, [`router`]
-//! and [`serve_http`] over Streamable HTTP. [`Session`] is what a call sees of the client:
-//! progress, log, questions to the person, cancellation.
+//! [`Gateway`] is the backend. [`serve_stdio`] and [`serve`] use pipes, [`router`] and
+//! [`serve_http`] use Streamable HTTP. A call uses [`Session`] for progress, logging, prompts to
+//! the user and cancellation.
 //!
-//! Every revision of the protocol that `rmcp` knows is spoken. Up to 2025-11-25 the server asks the
-//! client with requests of its own; from 2026-07-28 on it may not, so a call that asks is set aside
-//! and goes on, where it was, when the client comes back with the answer. A client that knows tasks
-//! (the extension `io.modelcontextprotocol/tasks`) gets a task for a call that takes long.
+//! All protocol versions of `rmcp` are supported. Up to 2025-11-25 the server prompts the client
+//! with requests of its own. From 2026-07-28 on it may not: a call that prompts is parked and
+//! resumes when the client sends the response. A client that supports tasks (the extension
+//! `io.modelcontextprotocol/tasks`) gets a task for a long call.
 
 mod changes;
 mod convert;

@@ -1,11 +1,11 @@
-//! Cuts a list into pages. A cursor names the last item that was sent, so that a list that grows in
-//! between loses nothing.
+//! Splits a list into pages. A cursor names the last item that was sent, so no item is lost if the
+//! list grows.
 
 use super::gateway::{Failure, Page};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
-/// The part of `items` after `cursor`, at most `size` of them.
+/// The items after `cursor`, at most `size`.
 pub(super) fn cut<T>(
     items: Vec<T>,
     cursor: Option<&str>,

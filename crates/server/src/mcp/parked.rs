@@ -1,9 +1,8 @@
-//! Calls that wait for the client to come back with an answer (the multi-round requests of
-//! 2026-07-28).
+//! Calls that wait for a response of the client (multi-round requests of 2026-07-28).
 //!
-//! A call that asks is not started again when the answer comes: it stands still where it asked, and
-//! goes on. So nothing is done twice. The client holds only a name for it that cannot be guessed,
-//! and that counts once, for the same request of the same caller.
+//! A parked call is not restarted. It stops where it prompted and resumes there, so nothing is done
+//! twice. The client holds only a random id. The id is valid once, for the same request of the same
+//! caller.
 
 use super::convert;
 use super::drive::Running;
@@ -15,18 +14,18 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// How long a call waits for its answer.
+/// How long a call waits for a response.
 const LIFE: Duration = Duration::from_secs(600);
-/// How many calls may wait. Beyond that the one that waits longest is dropped.
+/// The maximum number of parked calls. Above it, the oldest is dropped.
 const ROOM: usize = 256;
 
-/// The calls that wait.
+/// The parked calls.
 #[derive(Default)]
 pub(super) struct ParkedCalls {
     calls: Mutex<HashMap<String, ParkedCall>>,
 }
 
-/// A call that waits.
+/// A parked call.
 pub(super) struct ParkedCall {
     running: Running,
     ask: Ask,
@@ -35,21 +34,21 @@ pub(super) struct ParkedCall {
     since: Instant,
 }
 
-/// What came of an answer.
+/// The result of resuming a call.
 pub(super) enum Resumed {
-    /// Everything was answered: the call goes on.
+    /// All responses are present: the call continues.
     Running(Running),
-    /// Something is missing or has the wrong shape: it is asked again.
+    /// A response is missing or malformed: the client is prompted again.
     Missing(Running, Ask),
 }
 
-/// A name that cannot be guessed.
+/// A random id that cannot be guessed.
 pub(super) fn fresh_id() -> String {
     rmcp::transport::common::server_side_http::session_id().to_string()
 }
 
 impl ParkedCalls {
-    /// Sets a call aside and gives back what the client needs to come back.
+    /// Parks a call and returns the id that resumes it.
     pub(super) fn keep(
         &self,
         running: Running,
@@ -73,7 +72,7 @@ impl ParkedCalls {
         Ok((id, requests))
     }
 
-    /// Takes a call up again with what the client brought.
+    /// Resumes a call with the responses of the client.
     pub(super) fn resume(
         &self,
         id: &str,
@@ -103,14 +102,14 @@ impl ParkedCalls {
         Ok(Resumed::Running(running))
     }
 
-    /// Drops the calls whose client did not come back. Dropping a call ends it.
+    /// Drops calls whose client did not respond in time. Dropping a call ends it.
     pub(super) fn sweep(&self) {
         let now = Instant::now();
         let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
         calls.retain(|_, call| now.duration_since(call.since) < LIFE);
     }
 
-    /// Ends all calls that wait.
+    /// Ends all parked calls.
     pub(super) fn clear(&self) {
         self.calls.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }

@@ -1,4 +1,4 @@
-//! MCP over pipes: one client, from its first message until it closes its end.
+//! MCP over pipes, for one client.
 
 use super::gateway::Gateway;
 use super::handler::{Handler, Shared};
@@ -10,13 +10,13 @@ use std::sync::Arc;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::sync::CancellationToken;
 
-/// How long a line may be. A longer one is dropped, and the connection stays.
+/// The maximum length of a line. A longer line is dropped; the connection stays open.
 const LINE: usize = 16 * 1024 * 1024;
-/// How many items a page of a list holds.
+/// The page size of lists.
 const PAGE: usize = 100;
 
-/// Serves whoever started this process, until they close our input or `shutdown` is set. Nothing
-/// else may write to standard output meanwhile.
+/// Serves the process that started this one, until it closes stdin or `shutdown` is cancelled.
+/// Nothing else may write to stdout meanwhile.
 ///
 /// # Errors
 /// When the client does not speak MCP.
@@ -25,7 +25,7 @@ pub async fn serve_stdio(gateway: Arc<dyn Gateway>, shutdown: CancellationToken)
     serve(gateway, input, output, shutdown).await
 }
 
-/// Serves one client over any pair of streams. When it ends, no call of this client is left.
+/// Serves one client over any pair of streams. When it returns, no call of this client is running.
 ///
 /// # Errors
 /// When the client does not speak MCP.
@@ -40,7 +40,7 @@ pub async fn serve(
     let served = serve_server_with_ct(Handler::new(shared.clone()), transport, shutdown.clone()).await;
     let running = match served {
         Ok(running) => running,
-        // Whoever looks in and leaves again has done no harm.
+        // A client that disconnects before initialization is not an error.
         Err(
             rmcp::service::ServerInitializeError::ConnectionClosed(_)
             | rmcp::service::ServerInitializeError::Cancelled,

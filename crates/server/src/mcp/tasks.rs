@@ -1,12 +1,12 @@
-//! Calls that became tasks (the tasks extension, SEP-2663): the client got an id in place of a
-//! result, and asks for the result later.
+//! Calls that became tasks (the tasks extension, SEP-2663). The client got an id in place of a
+//! result and polls for the result.
 //!
 //! Invariants
-//! - A task belongs to the user whose call it was. For others it does not exist.
-//! - A task that ended stays readable until its time is over; one that runs is owned by the
-//!   server's tracker and ends with the server.
+//! - A task belongs to the user who made the call. Other users get a not-found error.
+//! - A finished task is readable until it expires. A running task is owned by the server's tracker
+//!   and ends with the server.
 //!
-//! Tasks that outlive the process are the gateway's: [`super::Gateway::task`].
+//! Durable tasks belong to the gateway: [`super::Gateway::task`].
 
 use super::convert;
 use super::drive::{Reply, Running};
@@ -25,11 +25,11 @@ use steward_journal::clock::{Clock as _, SystemClock};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-/// How long a task can be read, counted from its beginning. Calls end long before.
+/// The lifetime of a task, from its creation. Calls end long before.
 const LIFE: Duration = Duration::from_secs(3600);
-/// How many tasks are held. When it is full, calls are carried out while their client waits.
+/// The maximum number of tasks. If it is reached, the client waits for its call.
 const CAPACITY: usize = 512;
-/// How often a client should ask.
+/// The recommended polling interval.
 const POLL_MS: u64 = 500;
 
 /// The calls that became tasks.
@@ -65,7 +65,7 @@ fn now() -> Timestamp {
 }
 
 impl TaskTable {
-    /// Makes a task for a call of this user; nothing when there is no capacity left.
+    /// Creates a task for a call of this user. `None` if the table is full.
     pub(super) fn create(&self, user: &str) -> Option<Arc<DetachedCall>> {
         let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
         let at = Instant::now();
@@ -90,7 +90,7 @@ impl TaskTable {
         Some(task)
     }
 
-    /// The task of this id, if it is this user's.
+    /// The task with this id, if it belongs to this user.
     pub(super) fn find(&self, id: &str, user: &str) -> Option<Arc<DetachedCall>> {
         let tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
         tasks.get(id).filter(|task| task.user == user && task.since.elapsed() < LIFE).cloned()
@@ -98,7 +98,7 @@ impl TaskTable {
 }
 
 impl DetachedCall {
-    /// Carries the call to its end. It is called off by the client, or when the server ends.
+    /// Drives the call to its end. The client or the end of the server can cancel it.
     pub(super) async fn carry_out(self: Arc<Self>, running: Running, ended: CancellationToken) {
         let outcome = running.drive_detached(&self, &ended).await;
         let status = match outcome {
@@ -119,29 +119,29 @@ impl DetachedCall {
         progress.updated = now();
     }
 
-    /// The call says how far it is.
+    /// Sets the progress message.
     pub(super) fn report(&self, message: String) {
         self.change(|progress| progress.message = Some(message));
     }
 
-    /// Resolves when the client calls it off.
+    /// Resolves when the client cancels the task.
     pub(super) async fn cancelled(&self) {
         self.cancel.cancelled().await;
     }
 
-    /// Whether a question waits for the client.
+    /// Whether a prompt waits for a response of the client.
     pub(super) fn is_asking(&self) -> bool {
         let progress = self.progress.lock().unwrap_or_else(PoisonError::into_inner);
         matches!(progress.standing, Standing::Asking(_))
     }
 
-    /// The call asks the client, and waits.
+    /// The call prompts the client and waits.
     pub(super) fn ask(&self, ask: Ask) {
         self.change(|progress| progress.standing = Standing::Asking(ask));
     }
 
-    /// Takes what the client answered. Answers to other questions, or of another shape, are
-    /// dropped: the question stays.
+    /// Accepts responses of the client. Unknown or malformed responses are dropped and the prompt
+    /// stays.
     pub(super) fn answer(&self, responses: InputResponses) {
         self.change(|progress| {
             let Standing::Asking(ask) = &mut progress.standing else { return };
@@ -159,12 +159,12 @@ impl DetachedCall {
         });
     }
 
-    /// Calls it off. One that ended stays as it is.
+    /// Cancels the task. A finished task is not changed.
     pub(super) fn cancel(&self) {
         self.cancel.cancel();
     }
 
-    /// How it stands, for the client.
+    /// The task in the format of the protocol.
     pub(super) fn detailed(&self) -> Result<DetailedTask, Failure> {
         let progress = self.progress.lock().unwrap_or_else(PoisonError::into_inner);
         let status = match &progress.standing {
@@ -182,7 +182,7 @@ impl DetachedCall {
     }
 }
 
-/// A task in the protocol's words. `life` is how long it can be read; without it, it stays.
+/// Converts a task state to the protocol. `life` is its lifetime; `None` means unlimited.
 pub(super) fn detailed(state: TaskState, life: Option<u64>) -> Result<DetailedTask, Failure> {
     let (created, updated) = (state.created.to_string(), state.updated.to_string());
     let mut task = Task::new(state.id, rmcp::model::TaskStatus::Working, created, updated);
@@ -200,7 +200,7 @@ pub(super) fn detailed(state: TaskState, life: Option<u64>) -> Result<DetailedTa
             TaskPayload::InputRequired { input_requests }
         }
         TaskStatus::Completed(output) => completed(convert::output(output)),
-        // A tool that ran and said no has ended; only a fault of the protocol or of ours fails.
+        // A tool error completes the task. Only protocol and internal errors fail it.
         TaskStatus::Failed(failure) if failure.is_fault() => failed(&convert::error(failure)),
         TaskStatus::Failed(failure) => match convert::failed(failure) {
             Ok(result) => completed(result),
@@ -225,7 +225,7 @@ fn object(value: serde_json::Result<Json>) -> JsonObject {
     }
 }
 
-/// Answers as they come from the wire, in a plain map.
+/// Responses of the protocol as a plain map.
 pub(super) fn answers(responses: InputResponses) -> BTreeMap<String, Json> {
     responses.into_iter().collect()
 }

@@ -1,5 +1,4 @@
-//! A person's yes over MCP: asked for by elicitation where the client can ask, kept as a task that
-//! waits where it cannot.
+//! Approvals over MCP: by elicitation if the client supports it, otherwise as a waiting task.
 
 use super::{ToolboxGateway, failed};
 use crate::mcp::{Failure, Session};
@@ -17,7 +16,7 @@ use steward_tools::{Answered, ApprovalRequest, Output};
 #[serde(deny_unknown_fields)]
 pub(super) struct Decide {
     task: TaskId,
-    /// What `approvals_list` shows for it.
+    /// The digest that `approvals_list` shows.
     digest: Sha256Hex,
     decision: Decision,
     #[serde(default)]
@@ -32,14 +31,14 @@ pub(super) enum Decision {
 }
 
 impl ToolboxGateway {
-    /// Asks the client's person; where the client has none, the call waits for one of ours.
+    /// Asks the client's user. If that is not possible, the call waits for a local approver.
     pub(super) async fn approved(
         &self,
         mut request: Request,
         needed: &ApprovalRequest,
         session: &Session,
     ) -> Result<steward_tools::call::Receipt, Failure> {
-        // Who may agree is decided on the tool that will run, not on the name that was asked for.
+        // The right to approve depends on the tool that will run, not on the requested name.
         if !session.caller().approves(needed.tool.as_str()) {
             return Err(self.waits(&request, needed).await);
         }
@@ -61,7 +60,7 @@ impl ToolboxGateway {
         }
     }
 
-    /// Lets a call wait for one of our people, and says so.
+    /// Stores the call as a pending approval, and reports that.
     pub(super) async fn waits(&self, request: &Request, needed: &ApprovalRequest) -> Failure {
         match self.toolbox.approvals().wait(request, needed).await {
             Ok(waiting) => {
@@ -113,8 +112,7 @@ impl ToolboxGateway {
         if waiting.digest != shown.digest.as_str() {
             return Err(failed(steward_runtime::Error::OtherCall(wanted.task.to_string())));
         }
-        // A model must not agree to what a model asked for: the client's person is asked, or nobody
-        // is.
+        // A model must not approve what a model requested, so the user of the client is asked.
         let question = format!(
             "{}. May {} be called with {}?",
             waiting.reason,
@@ -141,7 +139,7 @@ impl ToolboxGateway {
     }
 }
 
-/// How a run stands after a decision.
+/// The status of a run after a decision.
 fn told(ran: &Ran) -> Json {
     let (status, result) = match &ran.standing {
         RunStatus::Completed(result) => ("completed", result.clone()),

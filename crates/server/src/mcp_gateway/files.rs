@@ -1,8 +1,8 @@
-//! Artifacts as files: which there are, and of which kind each is.
+//! Artifact files and their media types.
 
 use std::path::{Path, PathBuf};
 
-/// Every file under the artifacts folder, with its size; bounded, and links are not followed.
+/// All files in the artifacts folder with their sizes. Bounded; links are not followed.
 pub(super) fn artifacts_of(root: &Path) -> Vec<(PathBuf, u64)> {
     let mut found = Vec::new();
     let mut folders = vec![root.canonicalize().unwrap_or_else(|_| root.to_owned())];

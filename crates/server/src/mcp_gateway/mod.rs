@@ -1,10 +1,10 @@
-//! What stands behind Steward's MCP server: the toolbox, with policy in front of every call.
+//! The gateway of Steward's MCP server: the toolbox, with policy in front of every call.
 //!
 //! Invariants
-//! - Whatever an MCP client sends is untrusted: a model wrote it, and nobody here saw where its
-//!   values came from. Tools that ask about untrusted arguments ask, and the person who answers is
-//!   the client's, by elicitation, never its model.
-//! - A hundred registered tools are not put into every prompt: they are searched, and called by
+//! - Input of an MCP client is untrusted: a model wrote it, and the provenance of its values is
+//!   unknown. Tools that require approval for untrusted arguments get it from the user of the
+//!   client by elicitation, never from its model.
+//! - Registered tools are not all listed to the client. Clients search for them and call them by
 //!   name.
 
 mod approve;
@@ -38,12 +38,12 @@ use steward_tools::{Content, Error, Output, Registered};
 use tokio::sync::{broadcast, watch};
 use verbs::{offered, verbs};
 
-/// Which registered tools are offered under their own names.
+/// Which registered tools are listed under their own names.
 #[derive(Debug, Clone, Default)]
 pub struct Exposure {
     /// Names, or `prefix.*`.
     pub tools: Vec<String>,
-    /// Whether names are listed without dots, for clients that forbid them: `crm__find`.
+    /// Whether dots in names are replaced, for clients that forbid them: `crm__find`.
     pub plain_names: bool,
 }
 
@@ -56,7 +56,7 @@ impl Exposure {
     }
 }
 
-/// The toolbox behind an MCP server.
+/// The gateway over a toolbox.
 pub struct ToolboxGateway {
     toolbox: Arc<Toolbox>,
     runner: Runner,
@@ -66,11 +66,11 @@ pub struct ToolboxGateway {
     updates: broadcast::Sender<Arc<str>>,
 }
 
-/// Time for one call.
+/// The timeout of one call.
 const TIME: Duration = Duration::from_secs(300);
-/// Resources in a page.
+/// The page size of resources.
 const PAGE: usize = 100;
-/// What a resource may weigh.
+/// The maximum size of a resource.
 const RESOURCE_BYTES: u64 = 16 * 1024 * 1024;
 
 #[derive(Deserialize)]
@@ -104,7 +104,7 @@ struct OfTask {
 }
 
 impl ToolboxGateway {
-    /// Over this toolbox, for this user when the transport knows nobody else.
+    /// A gateway over this toolbox. `user` is the caller if the transport does not authenticate.
     #[must_use]
     pub fn new(toolbox: Arc<Toolbox>, runner: Runner, user: UserId, exposure: Exposure) -> Self {
         Self {
@@ -117,7 +117,7 @@ impl ToolboxGateway {
         }
     }
 
-    /// Who asks, in policy's words.
+    /// The caller of policy for a client.
     fn caller(&self, client: &Client) -> Caller {
         if let Some(held) = &client.held {
             return (**held).clone();
@@ -173,7 +173,7 @@ impl ToolboxGateway {
         Ok(Output::json(json!({ "candidates": candidates.collect::<Vec<_>>(), "question": question })))
     }
 
-    /// Runs a workflow or an agent. What its tools ask a person about waits for one of ours.
+    /// Runs a workflow or an agent. Approvals in the run wait for approvers of this server.
     async fn run_workflow(&self, wanted: RunOf, session: &Session) -> Result<Output, Failure> {
         let caller = self.caller(session.caller());
         self.may_run(&caller)?;
@@ -212,12 +212,12 @@ impl ToolboxGateway {
         Ok(Output::json(json!({ "task": *found, "artifacts": artifacts })))
     }
 
-    /// A tool's own name, from the one that a client uses.
+    /// The registered name of a tool, from the name that a client uses.
     fn own_name(&self, name: &str) -> String {
         names::dotted(name).filter(|own| self.exposure.fits(own)).unwrap_or_else(|| name.to_owned())
     }
 
-    /// The tools that this caller may use and that are offered by name.
+    /// The listed tools that this caller may use.
     fn exposed(&self, caller: &Caller) -> Vec<Registered> {
         let filter = Filter { caller: Some(caller), ..Filter::default() };
         let mut tools = self.toolbox.registry().list(&filter);
@@ -231,7 +231,7 @@ impl ToolboxGateway {
         self.toolbox.app().artifacts.clone()
     }
 
-    /// `artifact://…` for a file under the artifacts folder.
+    /// The `artifact://` address of a file in the artifacts folder.
     fn address(&self, path: &Path) -> Option<String> {
         let root = self.artifacts();
         let root = root.canonicalize().unwrap_or(root);
@@ -239,7 +239,7 @@ impl ToolboxGateway {
         Some(format!("artifact://{}", inner.display()))
     }
 
-    /// The files of somebody's own latest tasks.
+    /// The files of the caller's latest tasks.
     async fn own_artifacts(&self, caller: &Client) -> Result<Vec<(PathBuf, u64)>, Failure> {
         let (scope, store) = (Scope::User(self.caller(caller).user), &self.toolbox.app().store);
         let stored = |error: steward_store::Error| failed(error.into());
@@ -253,7 +253,7 @@ impl ToolboxGateway {
         Ok(files)
     }
 
-    /// The owner of the machine reads every artifact, others those of their own tasks.
+    /// The owner of the machine reads every artifact; other users read those of their own tasks.
     async fn may_read(&self, uri: &str, session: &Session) -> bool {
         if session.caller().is_owner() {
             return true;
@@ -264,7 +264,7 @@ impl ToolboxGateway {
         matches!(self.toolbox.app().store.task(&scope, task).await, Ok(Some(_)))
     }
 
-    /// The file behind an address, which must lie beneath the artifacts folder.
+    /// The file of an address. It must be inside the artifacts folder.
     fn behind(&self, uri: &str) -> Option<PathBuf> {
         let inner = Path::new(uri.strip_prefix("artifact://")?);
         let plain = inner.components().all(|part| matches!(part, Component::Normal(_)));
@@ -274,7 +274,7 @@ impl ToolboxGateway {
     }
 }
 
-/// Tasks whose files are listed for somebody who is not the owner of the machine.
+/// The number of tasks whose files are listed for users other than the owner.
 const LATEST: u32 = 100;
 
 #[async_trait]
@@ -374,8 +374,8 @@ impl Gateway for ToolboxGateway {
     }
 
     async fn resources(&self, cursor: Option<&str>, caller: &Client) -> Result<Page<Resource>, Failure> {
-        // Files lie side by side, whoever they were made for: only the owner of the machine sees
-        // all of them.
+        // The folder contains files of all users, so only the owner of the machine sees all of
+        // them.
         let mut files = if caller.is_owner() {
             let root = self.artifacts();
             tokio::task::spawn_blocking(move || artifacts_of(&root)).await.unwrap_or_default()

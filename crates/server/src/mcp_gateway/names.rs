@@ -1,13 +1,13 @@
-//! Names of tools for clients that forbid dots: `crm.find` is `crm__find` to them.
+//! Tool names for clients that forbid dots: `crm.find` becomes `crm__find`.
 //!
-//! Both names are always understood. Which one is listed is the operator's choice.
+//! Both names are always accepted. The operator chooses which one is listed.
 
 /// The name without dots.
 pub(super) fn plain(name: &str) -> String {
     name.replace('.', "__")
 }
 
-/// The tool's own name: the first pair of underscores stands for the dot behind the server.
+/// The registered name: the first double underscore stands for the dot after the server name.
 pub(super) fn dotted(name: &str) -> Option<String> {
     let (server, tool) = name.split_once("__")?;
     (!server.is_empty() && !tool.is_empty() && !name.contains('.')).then(|| format!("{server}.{tool}"))

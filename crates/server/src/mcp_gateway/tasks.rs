@@ -1,5 +1,5 @@
-//! Runs as tasks of MCP: a workflow or an agent that a client started is a durable run, and its
-//! task's id is the run's. So a client that comes back after a restart finds its task.
+//! Runs as MCP tasks. A workflow or an agent that a client starts is a durable run with the same id
+//! as its task, so a client finds its task after a restart.
 
 use super::approve::{agree_schema, agreed};
 use super::{RunOf, ToolboxGateway, failed, read};
@@ -13,8 +13,8 @@ use steward_store::Scope;
 use steward_tools::Output;
 
 impl ToolboxGateway {
-    /// Queues a run and hands its id to the client. This process works on it, unless a worker was
-    /// quicker.
+    /// Queues a run and sends its id to the client. This process runs it, unless a worker claims it
+    /// first.
     pub(super) async fn run_as_task(
         &self,
         arguments: JsonObject,
@@ -26,7 +26,7 @@ impl ToolboxGateway {
         let id = self.runner.submit(&caller.user, &wanted.name, &wanted.input).await.map_err(failed)?;
         session.start_task(Some(id.to_string()));
         let scope = Scope::User(caller.user);
-        // A worker that claimed it first makes this fail; the task is read from the store anyway.
+        // This fails if a worker claimed the run first. The state is read from the store anyway.
         let _claimed = self.runner.resume(&scope, id, None).await;
         let state = self.task_state(id, &scope, session.caller()).await?;
         match state.map(|state| state.status) {
@@ -36,7 +36,7 @@ impl ToolboxGateway {
         }
     }
 
-    /// How a run stands; nothing when it is another user's.
+    /// The state of a run. `None` if it belongs to another user.
     pub(super) async fn task_state(
         &self,
         id: TaskId,
@@ -50,7 +50,7 @@ impl ToolboxGateway {
         let status = match task.status {
             TaskStatus::Pending | TaskStatus::Running => Status::Working,
             TaskStatus::Cancelled => Status::Cancelled,
-            // A person's no is an outcome of the run, not a fault of it.
+            // A rejection by a person is an outcome of the run, not an error.
             TaskStatus::Rejected => {
                 let why = task.error.clone().unwrap_or_default();
                 Status::Completed(Output::json(json!({ "task": id, "status": "rejected", "result": why })))
@@ -77,7 +77,7 @@ impl ToolboxGateway {
                             Json::Object(one.arguments.clone())
                         );
                         let form = ClientPrompt::Form { message: question, schema: agree_schema() };
-                        // The key is the digest: an answer counts for exactly what was shown.
+                        // The key is the digest of what was shown; a response is valid only for it.
                         Status::Asking(BTreeMap::from([(one.digest, form)]))
                     }
                     Some(one) => {
@@ -92,7 +92,7 @@ impl ToolboxGateway {
         Ok(Some(TaskState { id: id.to_string(), status, message, created: task.created_at, updated }))
     }
 
-    /// Decides on what a run waits for, and goes on with it.
+    /// Decides on the approval that a run waits for, and resumes the run.
     pub(super) async fn decide_task(
         &self,
         id: TaskId,

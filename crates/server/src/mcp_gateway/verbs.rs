@@ -1,4 +1,4 @@
-//! What is on offer: Steward's own verbs, and registered tools under their own names.
+//! The tools on offer: Steward's own verbs, and registered tools under their own names.
 
 use crate::mcp::Offered;
 use serde_json::{Value as Json, json};
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use steward_domain::Idempotency;
 use steward_tools::Registered;
 
-/// A registered tool, as a client sees it.
+/// A registered tool as it is listed to a client.
 pub(super) fn offered(tool: &Registered) -> Offered {
     let definition = &tool.definition;
     let read_only = definition.idempotency == Idempotency::ReadOnly;
@@ -24,7 +24,7 @@ pub(super) fn offered(tool: &Registered) -> Offered {
     }
 }
 
-/// What Steward itself can be asked to do.
+/// The verbs of Steward.
 pub(super) fn verbs() -> Vec<Offered> {
     let schema = |properties: Json, required: &[&str]| {
         let schema = json!({ "type": "object", "properties": properties, "required": required, "additionalProperties": false });

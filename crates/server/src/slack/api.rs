@@ -1,10 +1,10 @@
-//! The client for Slack's Web API: one method, one form, one answer, all bounded.
+//! A client for Slack's Web API with limits on time, size and retries.
 //!
 //! Invariants
-//! - The bot's token goes to the configured address and nowhere else: no redirect, no proxy, never
-//!   into a message or an error.
-//! - When Slack asks to wait, it waits as long as it was asked to, a few times and not for minutes.
-//!   A post whose outcome is not known is not sent again: nobody wants two answers.
+//! - The bot token is sent to the configured address only: no redirects, no proxy, and never in a
+//!   message or an error.
+//! - `Retry-After` is honoured, a limited number of times and for a limited time. A post with an
+//!   unknown outcome is not repeated, to avoid duplicate answers.
 
 use super::error::{Error, advice};
 use super::options::{Options, Secret};
@@ -14,22 +14,22 @@ use serde_json::{Value as Json, json};
 use std::time::Duration;
 use url::{Url, form_urlencoded};
 
-/// The most that is read of an answer.
+/// The maximum size of a response.
 const BODY: usize = 4 * 1024 * 1024;
-/// How long one request may take.
+/// The timeout of a request.
 const WITHIN: Duration = Duration::from_secs(15);
-/// How long an upload may take.
+/// The timeout of an upload.
 const UPLOAD_WITHIN: Duration = Duration::from_secs(60);
-/// How often one method is called at most.
+/// The maximum number of attempts per call.
 const ATTEMPTS: u32 = 4;
-/// The longest that is waited because Slack asks to.
+/// The maximum `Retry-After` that is honoured, in seconds.
 const LONGEST_WAIT: u64 = 30;
-/// The most messages that are read as context (S1).
+/// The maximum number of messages that are read as context.
 pub const MOST_MESSAGES: usize = 100;
-/// The most pages of a thread that are looked through for its last messages.
+/// The maximum number of pages of a thread that are read to find its last messages.
 const PAGES: usize = 10;
 
-/// What a method takes: names and values.
+/// The form fields of a method.
 type Form<'a> = [(&'a str, String)];
 
 /// The client.
@@ -39,21 +39,21 @@ pub(super) struct Api {
     bot: Secret,
 }
 
-/// A file to show.
+/// A file to upload.
 pub(super) struct File<'a> {
     pub(super) name: &'a str,
     pub(super) title: &'a str,
     pub(super) bytes: Vec<u8>,
 }
 
-/// A place to write to.
+/// The channel and thread of a message.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct MessageTarget<'a> {
     pub(super) channel: &'a str,
     pub(super) thread: Option<&'a str>,
 }
 
-/// What is written: words for notifications, blocks for the eye.
+/// A message: text for notifications, blocks for display.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Post {
     pub(super) text: String,
@@ -61,7 +61,7 @@ pub(super) struct Post {
 }
 
 impl Api {
-    /// A client; nothing is sent yet.
+    /// Creates a client. No request is sent.
     pub(super) fn new(options: &Options) -> Result<Self, Error> {
         let wrong = |what: &str| Error::Setup(format!("{} {what}", options.base_url));
         let mut base = Url::parse(options.base_url.trim()).map_err(|error| wrong(&error.to_string()))?;
@@ -79,56 +79,56 @@ impl Api {
         Ok(Self { client, base, bot: options.bot_token.clone() })
     }
 
-    /// Whether traffic is encrypted: then nothing that is not is opened on Slack's word.
+    /// Whether the API uses TLS. If so, only TLS addresses from Slack are opened.
     pub(super) fn secure(&self) -> bool {
         self.base.scheme() == "https"
     }
 
-    /// Calls a method that may be repeated.
+    /// Calls a method that may be retried.
     async fn read(&self, method: &str, form: &Form<'_>) -> Result<Json, Error> {
         self.call(method, form, &self.bot, true).await
     }
 
-    /// The address of a socket.
+    /// Requests the address of a Socket Mode connection.
     pub(super) async fn open_socket(&self, app: &Secret) -> Result<String, Error> {
         let answer = self.call("apps.connections.open", &[], app, true).await?;
         field(&answer, "/url").ok_or_else(|| unread("apps.connections.open"))
     }
 
-    /// Our own user.
+    /// The user id of the bot.
     pub(super) async fn own_user(&self) -> Result<String, Error> {
         field(&self.read("auth.test", &[]).await?, "/user_id").ok_or_else(|| unread("auth.test"))
     }
 
-    /// Posts a message and gives its `ts`.
+    /// Posts a message and returns its `ts`.
     pub(super) async fn post(&self, to: MessageTarget<'_>, post: &Post) -> Result<String, Error> {
         let form = written(to, post);
         let answer = self.call("chat.postMessage", &form, &self.bot, false).await?;
         field(&answer, "/ts").ok_or_else(|| unread("chat.postMessage"))
     }
 
-    /// Changes a message.
+    /// Updates a message.
     pub(super) async fn update(&self, channel: &str, ts: &str, post: &Post) -> Result<(), Error> {
         let mut form = written(MessageTarget { channel, thread: None }, post);
         form.push(("ts", ts.to_owned()));
         self.read("chat.update", &form).await.map(drop)
     }
 
-    /// Changes a message if that can be done at once: for what the next change makes up for.
+    /// Updates a message without waiting for a rate limit. The next update corrects a lost one.
     pub(super) async fn update_soon(&self, channel: &str, ts: &str, post: &Post) -> Result<(), Error> {
         let mut form = written(MessageTarget { channel, thread: None }, post);
         form.push(("ts", ts.to_owned()));
         self.once("chat.update", &form, &self.bot).await.map(drop)
     }
 
-    /// Says something that only one person sees.
+    /// Posts a message that only one user sees.
     pub(super) async fn whisper(&self, to: MessageTarget<'_>, user: &str, text: &str) -> Result<(), Error> {
         let mut form = written(to, &Post { text: text.to_owned(), blocks: Vec::new() });
         form.push(("user", user.to_owned()));
         self.call("chat.postEphemeral", &form, &self.bot, false).await.map(drop)
     }
 
-    /// The last messages of a channel or a thread, oldest first, and whether there were more.
+    /// The last messages of a channel or thread, oldest first, and whether there are more.
     pub(super) async fn messages(&self, to: MessageTarget<'_>) -> Result<(Vec<Json>, bool), Error> {
         let mut form = vec![("channel", to.channel.to_owned()), ("limit", MOST_MESSAGES.to_string())];
         let Some(thread) = to.thread else {
@@ -136,7 +136,7 @@ impl Api {
             let mut found = taken(&mut answer);
             let more = more(&answer) || found.len() > MOST_MESSAGES;
             found.truncate(MOST_MESSAGES);
-            // Slack gives the newest first.
+            // Slack returns the newest first.
             found.reverse();
             return Ok((found, more));
         };
@@ -158,7 +158,7 @@ impl Api {
         Ok((last, true))
     }
 
-    /// The name that a person goes by.
+    /// The display name of a user.
     pub(super) async fn name(&self, user: &str) -> Result<String, Error> {
         let answer = self.read("users.info", &[("user", user.to_owned())]).await?;
         let paths =
@@ -167,7 +167,7 @@ impl Api {
         found.ok_or_else(|| unread("users.info"))
     }
 
-    /// Uploads a file into a place, in Slack's three steps.
+    /// Uploads a file to a channel or thread, in the three steps that Slack requires.
     pub(super) async fn upload(&self, to: MessageTarget<'_>, file: File<'_>) -> Result<(), Error> {
         let method = "files.getUploadURLExternal";
         let form = [("filename", file.name.to_owned()), ("length", file.bytes.len().to_string())];
@@ -178,7 +178,7 @@ impl Api {
         if self.secure() && address.scheme() != "https" {
             return Err(unread(method));
         }
-        // The address is its own permission: the token stays here.
+        // The upload address contains its own authorization, so the token is not sent.
         let sent = self.client.post(address).timeout(UPLOAD_WITHIN);
         let sent = sent.header(CONTENT_TYPE, "application/octet-stream").body(file.bytes).send().await;
         let status = sent.map_err(|error| self.unreachable("the upload", error))?.status();
@@ -196,7 +196,7 @@ impl Api {
         self.call("files.completeUploadExternal", &form, &self.bot, false).await.map(drop)
     }
 
-    /// Calls a method; `again` says that a second call does no harm.
+    /// Calls a method. `again` tells whether it may be retried after an unknown outcome.
     async fn call(&self, method: &str, form: &Form<'_>, token: &Secret, again: bool) -> Result<Json, Error> {
         let mut attempt = 1;
         loop {
@@ -273,8 +273,7 @@ impl Api {
     }
 }
 
-/// Links are not opened by Slack: what a tool said must not make anybody's machine fetch an
-/// address.
+/// Link previews are disabled, so that text of a tool cannot make Slack fetch an address.
 fn written<'a>(to: MessageTarget<'_>, post: &Post) -> Vec<(&'a str, String)> {
     let mut form = vec![
         ("channel", to.channel.to_owned()),

@@ -1,8 +1,8 @@
-//! What can go wrong between Steward and Slack.
+//! Errors of the Slack integration.
 
 use steward_domain::{Coded, ErrorClass};
 
-/// A failure of this door.
+/// An error of the Slack integration.
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "the message of each variant says what its fields are")]
 pub enum Error {
@@ -59,7 +59,7 @@ impl Coded for Error {
     }
 }
 
-/// What to do about the errors that a set-up meets first.
+/// Advice for common setup errors.
 pub(super) fn advice(error: &str, needed: Option<&str>) -> String {
     let text = match error {
         "invalid_auth" | "not_authed" | "token_revoked" | "token_expired" | "account_inactive" => {

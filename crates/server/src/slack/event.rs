@@ -1,51 +1,50 @@
-//! What Slack sends, in our shape. It is untrusted: every field may be missing, and none is
-//! believed to be short.
+//! Parses Slack events. Input is untrusted: every field may be missing or very long.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-/// Where people talk: one conversation of Steward for each person in it.
+/// A channel or thread. Each person in it has one conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(super) struct ChannelThread {
     /// The workspace in which the app is installed.
     pub(super) team: String,
     pub(super) channel: String,
-    /// The `ts` of the thread's first message; none in a direct message outside of a thread.
+    /// The `ts` of the thread's first message. `None` in a direct message outside of a thread.
     pub(super) thread: Option<String>,
 }
 
-/// A person, as Slack knows them. Somebody of a connected workspace carries that workspace's id.
+/// A Slack user. A user of a connected workspace carries that workspace's id.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Person {
     pub(super) team: String,
     pub(super) user: String,
 }
 
-/// Something that a person wrote.
+/// A message of a person.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Message {
     pub(super) place: ChannelThread,
     pub(super) by: Person,
     pub(super) text: String,
     pub(super) ts: String,
-    /// Whether it was said to us: a mention or a direct message. Otherwise it stands in a thread.
+    /// Whether it is a mention or a direct message. Otherwise it is part of a thread.
     pub(super) addressed: bool,
-    /// Whether it stands in a thread that somebody began before.
+    /// Whether it is a reply in an existing thread.
     pub(super) in_thread: bool,
-    /// Whether it begins with the mention of somebody else.
+    /// Whether it begins with a mention of another user.
     pub(super) to_others: bool,
-    /// Our own user.
+    /// The user id of the bot.
     pub(super) bot: String,
 }
 
-/// A button that a person pressed.
+/// A pressed button.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct ButtonPress {
     pub(super) by: Person,
     pub(super) action: String,
     pub(super) value: String,
     pub(super) channel: String,
-    /// The message with the button.
+    /// The `ts` of the message with the button.
     pub(super) ts: String,
     pub(super) thread: Option<String>,
     pub(super) blocks: Vec<Json>,
@@ -55,12 +54,12 @@ fn text(json: &Json, path: &str) -> Option<String> {
     json.pointer(path).and_then(Json::as_str).filter(|text| !text.is_empty()).map(str::to_owned)
 }
 
-/// Our own user in this workspace, as the envelope says.
+/// The user id of the bot in this workspace, from the envelope.
 pub(super) fn bot(envelope: &Json) -> Option<String> {
     text(envelope, "/authorizations/0/user_id")
 }
 
-/// The message in an `event_callback`; nothing when it is not for us to read.
+/// The message of an `event_callback`. `None` if it is not relevant.
 pub(super) fn message(envelope: &Json, bot: &str) -> Option<Message> {
     let event = envelope.get("event")?;
     let kind = text(event, "/type")?;
@@ -68,7 +67,7 @@ pub(super) fn message(envelope: &Json, bot: &str) -> Option<Message> {
     if !mention && kind != "message" {
         return None;
     }
-    // Changes, deletions, joins and what programs write are no requests.
+    // Edits, deletions, joins and messages of bots are not requests.
     let plain = text(event, "/subtype").is_none_or(|kind| kind == "file_share" || kind == "thread_broadcast");
     let (user, ts, channel) = (text(event, "/user")?, text(event, "/ts")?, text(event, "/channel")?);
     if !plain || event.get("bot_id").is_some_and(|id| !id.is_null()) || user == bot {
@@ -95,7 +94,7 @@ fn mentions(text: &str, user: &str) -> bool {
     text.contains(&format!("<@{user}>")) || text.contains(&format!("<@{user}|"))
 }
 
-/// The words without the mention of us.
+/// The text without mentions of a user.
 fn without(text: &str, user: &str) -> String {
     let (mut out, mut rest) = (String::new(), text);
     while let Some((before, after)) = rest.split_once(&format!("<@{user}")) {
@@ -112,7 +111,7 @@ fn without(text: &str, user: &str) -> String {
     out + rest
 }
 
-/// The buttons pressed in a `block_actions` payload.
+/// The pressed buttons in a `block_actions` payload.
 pub(super) fn presses(payload: &Json) -> Vec<ButtonPress> {
     if text(payload, "/type").as_deref() != Some("block_actions") {
         return Vec::new();

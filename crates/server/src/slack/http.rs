@@ -1,7 +1,7 @@
 //! Events and buttons over HTTP.
 //!
-//! Invariant: nothing is read before the signature over the raw bytes was found right, and Slack is
-//! answered before the work is done.
+//! Invariant: a request is parsed only after the signature over its raw bytes is verified. Slack
+//! gets its response before the work is done.
 
 use super::signature::check;
 use super::{Error, Slack, event};
@@ -16,7 +16,7 @@ use std::sync::Arc;
 use steward_domain::Coded as _;
 use url::form_urlencoded;
 
-/// The largest request, in bytes.
+/// The maximum size of a request, in bytes.
 const LARGEST: usize = 1024 * 1024;
 
 /// `POST /slack/events` and `POST /slack/interactions`.
@@ -32,7 +32,7 @@ fn refused(status: StatusCode, why: &str) -> Response {
     (status, why.to_owned()).into_response()
 }
 
-/// The answer to a request that is not Slack's; nothing when it is.
+/// The rejection of a request that is not from Slack. `None` if the signature is valid.
 fn stranger(slack: &Slack, headers: &HeaderMap, body: &[u8]) -> Option<Response> {
     let Some(secret) = &slack.options.signing_secret else {
         return Some(refused(StatusCode::NOT_FOUND, "events over HTTP are not set up"));
@@ -47,7 +47,7 @@ fn stranger(slack: &Slack, headers: &HeaderMap, body: &[u8]) -> Option<Response>
 fn answer(taken: Result<(), Error>) -> Response {
     match taken {
         Ok(()) => StatusCode::OK.into_response(),
-        // Slack sends again what was not answered with 200.
+        // Slack retries requests that do not return 200.
         Err(error) => {
             tracing::warn!(code = error.code(), "an event of Slack was not taken");
             refused(StatusCode::SERVICE_UNAVAILABLE, error.code())
@@ -65,8 +65,7 @@ async fn events(State(slack): State<Arc<Slack>>, headers: HeaderMap, body: Bytes
     if envelope.get("type").and_then(Json::as_str) == Some("url_verification") {
         return Body(json!({ "challenge": envelope.get("challenge") })).into_response();
     }
-    // A retry is answered like any other: what came before is known by its id, and only what is new
-    // is done.
+    // A retry is handled like any other request. Events are deduplicated by id.
     answer(slack.take(&envelope).await)
 }
 

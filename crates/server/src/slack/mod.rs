@@ -1,15 +1,15 @@
-//! The door to Slack: people mention Steward or write to it, and are answered in the thread.
+//! The Slack integration: users mention Steward or write to it, and get answers in the thread.
 //!
 //! Invariants
-//! - Whoever is not known to [`People`] gets nothing run. Who may approve is asked of [`People`] at
-//!   the moment a button is pressed.
-//! - A thread is one conversation for each person in it. Its turns are taken in the order in which
-//!   Slack sent them.
-//! - Slack is answered at once and the work is done afterwards, by tasks that [`Slack::close`]
-//!   waits for.
-//! - What stands in channels is data. Only what a person says to Steward becomes a turn.
+//! - Nothing runs for users that [`People`] does not know. The right to approve is checked with
+//!   [`People`] when a button is pressed.
+//! - In a thread, each person has one conversation. Its turns run in the order in which Slack sent
+//!   them.
+//! - Slack gets its response at once. The work runs afterwards in tasks that [`Slack::close`] waits
+//!   for.
+//! - Channel content is untrusted data. Only a message to Steward becomes a turn.
 //!
-//! It does not know who is who, and it holds no conversation itself: that is [`ChatService`]'s.
+//! Users come from [`People`], and conversations are held by [`ChatService`].
 
 mod api;
 mod error;
@@ -49,43 +49,43 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use uuid::Uuid;
 
-/// The most work that waits; more is given back to Slack, which sends it again.
+/// The maximum number of queued items. Beyond it, events are rejected and Slack retries them.
 const BACKLOG: usize = 1000;
 
-/// Who is who. People are told apart by workspace and person: the same id in another workspace is
-/// somebody else.
+/// Maps Slack users to callers. A user is identified by workspace and user id: the same id in
+/// another workspace is another person.
 pub trait People: Send + Sync {
-    /// Who this is here; nothing for somebody who is not known.
+    /// The caller for a Slack user. `None` if the user is unknown.
     fn caller(&self, team: &str, slack_user: &str) -> Option<Caller>;
-    /// Whether they may decide about a call of this tool that waits.
+    /// Whether the user may decide on a pending call of this tool.
     fn may_approve(&self, team: &str, slack_user: &str, tool: &str) -> bool;
 }
 
-/// The door.
+/// The Slack integration.
 pub struct Slack {
     chat: Arc<ChatService>,
     people: Arc<dyn People>,
     options: Options,
     api: Api,
-    /// Events and messages that came.
+    /// Received events and messages, for deduplication.
     seen: EventDedup,
-    /// Threads that we have a part in, and those that we have none in.
+    /// Threads in which the bot takes part, and threads in which it does not.
     threads: EventDedup,
     others: EventDedup,
     names: Mutex<HashMap<String, String>>,
     bot: OnceCell<String>,
-    /// Whose turn it is, by conversation or by call.
+    /// The turn queues, by conversation or by call.
     turns: Mutex<HashMap<Uuid, Arc<tokio::sync::Mutex<()>>>>,
     room: Semaphore,
     tasks: TaskTracker,
-    /// Nothing more is taken.
+    /// Cancelled when no new events are accepted.
     closed: CancellationToken,
-    /// What runs is dropped.
+    /// Cancelled when running work must be dropped.
     stop: CancellationToken,
 }
 
 impl Slack {
-    /// Over a chat, for these people. Nothing is sent yet.
+    /// Creates the integration. No request is sent.
     pub fn new(
         chat: Arc<ChatService>,
         people: Arc<dyn People>,
@@ -109,7 +109,7 @@ impl Slack {
         }))
     }
 
-    /// Takes nothing more, waits for what runs, and drops what is not done in time.
+    /// Accepts no new events, waits for running work, and drops what is not done in time.
     pub async fn close(&self, within: Duration) {
         self.closed.cancel();
         self.tasks.close();
@@ -119,14 +119,14 @@ impl Slack {
         }
     }
 
-    /// Waits until everything that was taken is done.
+    /// Waits until all accepted work is done.
     pub async fn idle(&self) {
         self.tasks.close();
         self.tasks.wait().await;
         self.tasks.reopen();
     }
 
-    /// Takes an event; what follows is done afterwards.
+    /// Accepts an event. It is processed in the background.
     async fn take(self: &Arc<Self>, envelope: &Json) -> Result<(), Error> {
         if envelope.get("type").and_then(Json::as_str) != Some("event_callback") {
             return Ok(());
@@ -144,7 +144,7 @@ impl Slack {
         if id.is_some_and(|id| !self.seen.is_new(&id)) {
             return Ok(());
         }
-        // A mention comes twice: as a mention and as a message of the channel.
+        // A mention arrives twice: as a mention and as a channel message.
         if !self.seen.is_new(&format!("message {} {}", message.place.channel, message.ts)) {
             return Ok(());
         }
@@ -164,8 +164,8 @@ impl Slack {
         if self.tasks.len() >= BACKLOG || self.closed.is_cancelled() { Err(Error::Full) } else { Ok(()) }
     }
 
-    /// Does something after Slack was answered, once it is its turn and there is room for it. What
-    /// goes wrong is said in the log, by its code.
+    /// Runs work in the background, in queue order and within the concurrency limit. Errors are
+    /// logged by their code.
     fn spawn(
         self: &Arc<Self>,
         turn: Option<Queued>,
@@ -191,7 +191,7 @@ impl Slack {
         });
     }
 
-    /// A place in the queue of a conversation or a call. The order is that of the calls to this
+    /// Joins the queue of a conversation or a call. The order is that of the calls to this
     /// function.
     async fn queue(&self, key: Uuid) -> Queued {
         let lock = {
@@ -199,7 +199,7 @@ impl Slack {
             turns.entry(key).or_default().clone()
         };
         let mut turn: Waits = Box::pin(lock.lock_owned());
-        // Asking once takes the place; the lock is given in the order of asking.
+        // Polling the lock once joins its queue. The lock is granted in that order.
         let first = tokio::select! {
             biased;
             mine = &mut turn => Some(mine),
@@ -211,7 +211,7 @@ impl Slack {
         }
     }
 
-    /// A queue in which nobody waits needs no lock.
+    /// Removes the locks of empty queues.
     fn forget_turns(&self) {
         let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
         turns.retain(|_, lock| Arc::strong_count(lock) > 1);
@@ -220,7 +220,7 @@ impl Slack {
 
 type Waits = Pin<Box<dyn Future<Output = OwnedMutexGuard<()>> + Send>>;
 
-/// A place in a queue.
+/// A position in a queue.
 enum Queued {
     Mine(OwnedMutexGuard<()>),
     Waits(Waits),

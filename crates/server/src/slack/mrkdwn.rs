@@ -1,14 +1,14 @@
-//! Words in the way Slack writes them.
+//! Converts text to and from Slack's mrkdwn.
 //!
-//! Invariant: `&`, `<` and `>` are escaped before anything else is done, so nothing that a tool
-//! said can mention people, call a whole channel, or hide an address behind other words.
+//! Invariant: `&`, `<` and `>` are escaped first, so text of a tool cannot mention users, notify a
+//! whole channel, or hide an address behind other text.
 
-/// Escapes what Slack reads as its own.
+/// Escapes Slack's control characters.
 pub(super) fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
-/// Markdown as Slack's mrkdwn. Code stays as it is.
+/// Converts Markdown to Slack's mrkdwn. Code is unchanged.
 pub(super) fn mrkdwn(text: &str) -> String {
     let mut out: Vec<String> = Vec::new();
     let mut code = false;
@@ -40,7 +40,7 @@ fn styled(line: &str) -> String {
         Some(item) => format!("{}• {item}", " ".repeat(indent)),
         None => line.to_owned(),
     };
-    // Every second part stands between backticks.
+    // Every second part is between backticks.
     let parts = line.split('`').enumerate();
     let parts = parts.map(|(place, part)| if place % 2 == 1 { part.to_owned() } else { spans(part) });
     parts.collect::<Vec<_>>().join("`")
@@ -51,7 +51,7 @@ fn spans(text: &str) -> String {
     text.replace("**", "*").replace("__", "*").replace("~~", "~")
 }
 
-/// `[words](address)` becomes the words with the address beside them, so that both can be seen.
+/// `[text](address)` becomes the text followed by the address, so that both are visible.
 fn links(text: &str) -> String {
     let (mut out, mut rest) = (String::new(), text);
     while let Some((before, after)) = rest.split_once('[') {
@@ -77,13 +77,13 @@ fn links(text: &str) -> String {
     out + rest
 }
 
-/// Lines that are shown as they are, in letters of one width.
+/// A preformatted block.
 pub(super) fn fixed(text: &str) -> String {
     // Three backticks would end the block.
     format!("```\n{}\n```", escape(text).replace("```", "`\u{200b}`\u{200b}`"))
 }
 
-/// In pieces of at most so many characters, cut at line ends where there are any.
+/// Splits text into pieces of at most `most` characters, at line ends if possible.
 pub(super) fn pieces(text: &str, most: usize) -> Vec<String> {
     let (mut all, mut piece, mut length) = (Vec::new(), String::new(), 0);
     for line in text.split_inclusive('\n') {
@@ -115,8 +115,7 @@ pub(super) fn pieces(text: &str, most: usize) -> Vec<String> {
         .collect()
 }
 
-/// Words without the marks that Slack puts around people, channels and addresses. `name` knows
-/// people.
+/// Replaces Slack's markup of users, channels and addresses by plain text. `name` resolves users.
 pub(super) fn plain(text: &str, name: impl Fn(&str) -> Option<String>) -> String {
     let (mut out, mut rest) = (String::new(), text);
     while let Some((before, after)) = rest.split_once('<') {

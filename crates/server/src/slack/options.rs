@@ -1,15 +1,15 @@
-//! Which Slack, and how each side proves who it is.
+//! The options of the Slack integration and its secrets.
 
 use super::error::Error;
 use std::fmt;
 use std::time::Duration;
 
-/// A token or a key. It has no way into a text but `expose`.
+/// A token or a key. Only `expose` returns its text.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
 impl Secret {
-    /// Keeps it.
+    /// Wraps a secret.
     #[must_use]
     pub fn new(secret: impl Into<String>) -> Self {
         Self(secret.into().trim().to_owned())
@@ -26,31 +26,31 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// How the door is set up.
+/// The options of the Slack integration.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Where the Web API is; `https://slack.com/api`.
+    /// The address of the Web API; `https://slack.com/api`.
     pub base_url: String,
-    /// Proves to Slack who we are: `xoxb-…`.
+    /// The bot token, which authenticates Steward to Slack: `xoxb-…`.
     pub bot_token: Secret,
-    /// Proves to us that an event comes from Slack. Without it no event over HTTP is taken.
+    /// The signing secret, which authenticates Slack. Without it, events over HTTP are rejected.
     pub signing_secret: Option<Secret>,
-    /// Opens Socket Mode: `xapp-…`.
+    /// The app token of Socket Mode: `xapp-…`.
     pub app_token: Option<Secret>,
-    /// Data that every question may be about.
+    /// Data sources that every question may use.
     pub data: Vec<String>,
-    /// Whom people ask who are not known here, such as `@ana` or `the operations team`.
+    /// The contact for unknown users, such as `@ana` or `the operations team`.
     pub contact: String,
-    /// How many turns run at once; others wait for their place.
+    /// The maximum number of concurrent turns. Others wait.
     pub at_once: usize,
-    /// How long to wait before the socket is opened again. It doubles up to a minute.
+    /// The delay before a reconnect. It doubles up to a minute.
     pub reconnect_after: Duration,
-    /// How often the message with the progress changes at most.
+    /// The minimum interval between progress updates.
     pub progress_every: Duration,
 }
 
 impl Options {
-    /// With this token, and the defaults for everything else.
+    /// Options with this token and defaults.
     #[must_use]
     pub fn new(bot_token: Secret) -> Self {
         Self {
@@ -66,9 +66,9 @@ impl Options {
         }
     }
 
-    /// From `STEWARD_SLACK_BOT_TOKEN`, `STEWARD_SLACK_SIGNING_SECRET`, `STEWARD_SLACK_APP_TOKEN`,
-    /// `STEWARD_SLACK_CONTACT` and `STEWARD_SLACK_BASE_URL`. Nothing when no bot token is set; an
-    /// error when neither way in is.
+    /// Reads `STEWARD_SLACK_BOT_TOKEN`, `STEWARD_SLACK_SIGNING_SECRET`, `STEWARD_SLACK_APP_TOKEN`,
+    /// `STEWARD_SLACK_CONTACT` and `STEWARD_SLACK_BASE_URL`. `None` without a bot token; an error
+    /// if neither signing secret nor app token is set.
     pub fn from_variables(variable: impl Fn(&str) -> Option<String>) -> Result<Option<Self>, Error> {
         let set = |name: &str| variable(name).filter(|value| !value.trim().is_empty());
         let Some(token) = set("STEWARD_SLACK_BOT_TOKEN") else { return Ok(None) };

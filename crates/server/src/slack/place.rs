@@ -1,11 +1,11 @@
-//! From a thread in Slack to a conversation of Steward.
+//! Maps a Slack thread to a conversation.
 //!
 //! Invariants
-//! - The id follows from workspace, channel, thread and person, so nothing has to be remembered:
-//!   after a restart the same thread leads to the same conversation. It is one for each person,
-//!   because nobody reads another's conversation.
-//! - The marks of the last messages are kept with the conversation: what was taken once is not
-//!   taken again, not even by the process that comes after this one.
+//! - The id is derived from workspace, channel, thread and user, so no mapping is stored. After a
+//!   restart the same thread leads to the same conversation. Each user has their own conversation,
+//!   because users cannot read those of others.
+//! - The timestamps of the last messages are stored with the conversation, so that a message is not
+//!   processed twice, even after a restart.
 
 use super::error::Error;
 use super::event::ChannelThread;
@@ -17,13 +17,13 @@ use steward_domain::{
 use steward_runtime::ask::AppContext;
 use steward_store::{Change, Commit, Scope};
 
-/// How many marks are kept.
+/// The number of stored message timestamps.
 const MARKS: usize = 50;
-/// How often a thread may begin anew after its conversation was archived or deleted.
+/// How often a thread may start a new conversation after the last one was archived or deleted.
 const GENERATIONS: u32 = 100;
 
-/// The conversation of a person in a place; each generation follows one that was archived or
-/// deleted.
+/// The conversation id of a user in a thread. Each generation follows a conversation that was
+/// archived or deleted.
 pub(super) fn id(place: &ChannelThread, user: &UserId, generation: u32) -> ConversationId {
     let ChannelThread { team, channel, thread } = place;
     let parts = json!(["steward slack conversation", team, channel, thread, user, generation]);
@@ -35,7 +35,7 @@ pub(super) fn id(place: &ChannelThread, user: &UserId, generation: u32) -> Conve
     ConversationId(uuid::Builder::from_custom_bytes(bytes).into_uuid())
 }
 
-/// The conversation that goes on here, if one does.
+/// The active conversation of this thread, if there is one.
 pub(super) async fn current(
     app: &AppContext,
     place: &ChannelThread,
@@ -62,8 +62,8 @@ async fn find(
     Ok((GENERATIONS, None))
 }
 
-/// The conversation to go on with, begun when there is none; nothing when this message was taken
-/// before. Whoever calls this holds the place's turn.
+/// The active conversation, created if needed. `None` if this message was processed before. The
+/// caller must hold the turn of the thread.
 pub(super) async fn take(
     app: &AppContext,
     place: &ChannelThread,

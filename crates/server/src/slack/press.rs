@@ -1,10 +1,10 @@
-//! Buttons: an answer to a question, a decision over a call that waits.
+//! Buttons: a response to a question, or a decision on a pending call.
 //!
 //! Invariants
-//! - A question is answered by the person who was asked, and only while it is the last thing that
-//!   was said to them: an old "Yes" never agrees to a newer question.
-//! - A call is decided by people who may approve, and only the call that was shown: its task and
-//!   its digest must be those of the button. Everybody else is told so, where only they see it.
+//! - Only the user who was asked can answer a question, and only while it is the latest one. An old
+//!   "Yes" never agrees to a newer question.
+//! - Only users who may approve can decide on a call, and only on the call that was shown: task and
+//!   digest must match the button. Other users get an ephemeral message.
 
 use super::api::{MessageTarget, Post};
 use super::error::Error;
@@ -21,7 +21,7 @@ use steward_runtime::converse::{OptionChoice, Turn};
 use steward_store::Scope;
 
 impl Slack {
-    /// Takes a button that was pressed; what follows is done afterwards.
+    /// Accepts a pressed button. It is processed in the background.
     pub(super) async fn press(self: &Arc<Self>, press: ButtonPress) -> Result<(), Error> {
         self.room_for_more()?;
         let slack = self.clone();
@@ -78,7 +78,7 @@ impl Slack {
         let mut blocks: Vec<Json> = press.blocks.clone();
         blocks.retain(|block| block.get("block_id").and_then(Json::as_str) != Some(ANSWERS));
         blocks.push(show::context(&format!("<@{}> chose: {}", press.by.user, escape(&label))));
-        // Buttons that stay are told apart by the check above, so a failure here does no harm.
+        // If this update fails, old buttons stay visible. The check above rejects them.
         let _changed =
             self.api.update(&press.channel, &press.ts, &Post { text: escape(&label), blocks }).await;
         let ts = self.api.post(choice.place.to(), &show::Progress::default().post()).await?;
@@ -133,7 +133,7 @@ impl Slack {
         self.api.post(press.to(), &show::words(&told)).await.map(drop)
     }
 
-    /// Puts the decision in the place of the buttons; what was shown stays.
+    /// Replaces the buttons by the decision. The rest of the message stays.
     async fn note(&self, press: &ButtonPress, text: &str) -> Result<(), Error> {
         let mut blocks: Vec<Json> = press.blocks.clone();
         blocks.retain(|block| block.get("type").and_then(Json::as_str) != Some("actions"));

@@ -1,17 +1,17 @@
-//! What came already. Bounded: the oldest is forgotten first.
+//! Deduplication of events. Its size is limited; the oldest entries are dropped first.
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::{Mutex, PoisonError};
 
-/// How much is remembered.
+/// The maximum number of entries.
 const MOST: usize = 10_000;
 
-/// Names that came before.
+/// The names seen so far.
 #[derive(Debug, Default)]
 pub(super) struct EventDedup(Mutex<(HashSet<String>, VecDeque<String>)>);
 
 impl EventDedup {
-    /// Remembers a name, and says whether it is new.
+    /// Records a name and returns whether it is new.
     pub(super) fn is_new(&self, name: &str) -> bool {
         let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let (known, order) = &mut *seen;
@@ -27,7 +27,7 @@ impl EventDedup {
         true
     }
 
-    /// Whether it came before.
+    /// Whether the name was recorded.
     pub(super) fn knows(&self, name: &str) -> bool {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).0.contains(name)
     }

@@ -1,7 +1,7 @@
-//! A reply as Slack shows it: words, tables, buttons, and beneath them what it rests on.
+//! Formats a reply for Slack: text, tables, buttons, and below them the evidence.
 //!
-//! Invariant: a button carries what it is bound to, the exact task, and nothing that it would make
-//! true: what is said or called is read from the store when it is pressed.
+//! Invariant: a button carries identifiers only (task, option, digest, users). The answer or call
+//! itself is read from the store when the button is pressed.
 
 use super::api::Post;
 use super::event::{ChannelThread, Person};
@@ -13,47 +13,47 @@ use steward_domain::{TaskId, UserId};
 use steward_runtime::converse::{Asked, Outcome, ProgressEvent, Reply};
 use steward_runtime::toolbox::Waiting;
 
-/// The most letters of one block.
+/// The maximum number of characters in a block.
 const BLOCK: usize = 2900;
-/// The most tables that a message shows.
+/// The maximum number of tables in a message.
 const TABLES: usize = 5;
-/// The most buttons.
+/// The maximum number of buttons.
 const BUTTONS: usize = 10;
-/// The most letters on a button.
+/// The maximum number of characters on a button.
 const BUTTON: usize = 72;
-/// The most blocks of arguments: who approves must see all of them.
+/// The maximum number of argument blocks. An approver must see all arguments.
 const ARGUMENTS: usize = 40;
-/// The block with the buttons of a question.
+/// The id of the block with the buttons of a question.
 pub(super) const ANSWERS: &str = "steward.answers";
-/// What the buttons are called.
+/// The action ids of the buttons.
 pub(super) const ANSWER: &str = "steward.answer";
 pub(super) const APPROVE: &str = "steward.approve";
 pub(super) const REJECT: &str = "steward.reject";
 
-/// What a button of a question is bound to.
+/// The value of a question's button.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Choice {
-    /// The turn that asked.
+    /// The task of the turn that asked.
     pub(super) task: TaskId,
-    /// Which answer, from 0.
+    /// The index of the option, from 0.
     pub(super) option: usize,
     pub(super) place: ChannelThread,
-    /// Who was asked.
+    /// The user who was asked.
     pub(super) asked: Person,
 }
 
-/// What a button of an approval is bound to.
+/// The value of an approval button.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Decision {
-    /// The call that waits.
+    /// The task of the pending call.
     pub(super) task: TaskId,
-    /// For whom it would be made.
+    /// The user for whom the call would be made.
     pub(super) owner: UserId,
-    /// What was shown.
+    /// The digest of what was shown.
     pub(super) digest: String,
 }
 
-/// A file that goes with a message.
+/// A file attached to a message.
 pub(super) struct Attached {
     pub(super) name: String,
     pub(super) title: String,
@@ -80,20 +80,20 @@ fn button(label: &str, action: &str, value: &impl Serialize, style: Option<&str>
     button
 }
 
-/// Words only.
+/// A text-only message.
 pub(super) fn words(text: &str) -> Post {
     let text = mrkdwn(text);
     let blocks = pieces(&text, BLOCK).iter().take(10).map(|piece| section(piece)).collect();
     Post { text: text.chars().take(BLOCK).collect(), blocks }
 }
 
-/// The reply to somebody, with the files that go with it.
+/// Formats a reply to a user, with its attached files.
 pub(super) fn reply(reply: &Reply, place: &ChannelThread, asked: &Person) -> (Post, Vec<Attached>) {
     let told: Vec<&str> =
         reply.decisions.iter().chain([&reply.response.answer]).map(String::as_str).collect();
     let mut post = words(&told.join("\n"));
     let mut files = Vec::new();
-    // The first table is the answer; the others led to it.
+    // The first table is the answer. The others are intermediate results.
     let first = reply.analyses.iter().filter_map(|answer| answer.tables.first());
     let of_analysis = first.map(|shown| {
         let columns = shown.frame.fields.iter().map(|field| field.name.clone()).collect();
@@ -137,7 +137,7 @@ fn answers(question: &Asked, task: TaskId, place: &ChannelThread, asked: &Person
     (!buttons.is_empty()).then(|| json!({ "type": "actions", "block_id": ANSWERS, "elements": buttons }))
 }
 
-/// What the answer rests on, and what to ask next.
+/// The evidence of the answer, and suggested questions.
 fn beneath(reply: &Reply) -> Vec<Json> {
     let mut blocks = Vec::new();
     let answered = matches!(reply.outcome, Outcome::Answered | Outcome::Partial | Outcome::NotFound);
@@ -161,8 +161,8 @@ fn beneath(reply: &Reply) -> Vec<Json> {
     blocks
 }
 
-/// A call that waits, with exactly what it would be made with. Nothing is left out: what does not
-/// fit is not decided here.
+/// A pending call with its exact arguments. Nothing is omitted: a call that does not fit cannot be
+/// decided here.
 pub(super) fn waiting(call: &Waiting) -> Post {
     let tool = escape(&call.tool);
     let text =
@@ -194,7 +194,7 @@ pub(super) fn waiting(call: &Waiting) -> Post {
     Post { text, blocks }
 }
 
-/// What happens while somebody waits.
+/// The progress of a turn.
 #[derive(Debug, Default)]
 pub(super) struct Progress {
     steps: Vec<(String, Option<(bool, f64)>)>,
@@ -219,7 +219,7 @@ impl Progress {
                     *ended = Some((well, took.as_secs_f64()));
                 }
             }
-            // A message is posted whole.
+            // The message is posted as a whole.
             ProgressEvent::Started(_)
             | ProgressEvent::Working { .. }
             | ProgressEvent::Doing(_)

@@ -1,4 +1,4 @@
-//! What people see and press.
+//! Tests of messages and buttons.
 
 use super::*;
 use steward_domain::Timestamp;

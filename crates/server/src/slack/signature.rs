@@ -1,19 +1,17 @@
-//! Whether a request comes from Slack.
+//! Verifies that a request comes from Slack.
 //!
 //! Invariants
-//! - The signature is checked over the bytes as they came, before anything reads them, and in a
-//!   time that does not depend on where it differs.
-//! - What is older or newer than five minutes is refused, so that a request that somebody recorded
-//!   cannot be sent again.
+//! - The signature is verified over the raw bytes, before they are parsed, and in constant time.
+//! - Timestamps that differ by more than five minutes are rejected, which prevents replay.
 
 use super::options::Secret;
 use ring::hmac;
 use steward_domain::Timestamp;
 
-/// How far the clocks may be apart, in seconds.
+/// The tolerated clock skew, in seconds.
 const WINDOW: i64 = 300;
 
-/// Why a request is not taken.
+/// Why a signature was rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Unsigned {
     #[error("the request carries no signature of Slack")]
@@ -24,7 +22,7 @@ pub(super) enum Unsigned {
     Wrong,
 }
 
-/// Checks `v0=…` over `v0:timestamp:body`.
+/// Verifies `v0=…` over `v0:timestamp:body`.
 pub(super) fn check(
     secret: &Secret,
     timestamp: Option<&str>,
@@ -54,7 +52,7 @@ fn bytes(hex: &str) -> Option<Vec<u8>> {
 mod tests {
     use super::*;
 
-    /// The example of Slack's own documentation.
+    /// The example of Slack's documentation.
     #[test]
     fn the_signature_that_slack_documents_is_right() {
         let body = b"token=xyzz0WbapA4vBCDEFasx0q6G&team_id=T1DC2JH3J&team_domain=testteamnow&channel_id=G8PSS9T3V\

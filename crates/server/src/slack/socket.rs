@@ -1,10 +1,9 @@
-//! Socket Mode: events and buttons over a connection that we open, for where Slack cannot reach us.
+//! Socket Mode: events and buttons over an outgoing connection, for servers Slack cannot reach.
 //!
 //! Invariants
-//! - An envelope is acknowledged once it was taken, and before it is worked on. One that there is
-//!   no room for is not: Slack sends it again.
-//! - A connection that ends, in whichever way, is opened anew, with longer and longer pauses while
-//!   it fails.
+//! - An envelope is acknowledged after it was accepted and before it is processed. If the queue is
+//!   full, it is not acknowledged and Slack retries it.
+//! - A closed connection is reopened, with exponential backoff while it fails.
 
 use super::error::Error;
 use super::options::Secret;
@@ -24,31 +23,31 @@ use tokio_tungstenite::{WebSocketStream, client_async_with_config};
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
-/// The largest message, in bytes.
+/// The maximum size of a message, in bytes.
 const LARGEST: usize = 4 * 1024 * 1024;
-/// How long opening a connection may take.
+/// The timeout for opening a connection.
 const OPEN_WITHIN: Duration = Duration::from_secs(15);
-/// After this silence the other side is asked whether it is there; after as much again it is not.
+/// After this idle time a ping is sent. After the same time again the connection is closed.
 const SILENCE: Duration = Duration::from_secs(30);
-/// The longest pause between two attempts.
+/// The maximum backoff.
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
-/// What a socket runs over.
+/// The transport of a socket.
 trait Stream: AsyncRead + AsyncWrite + Unpin + Send {}
 impl<T: AsyncRead + AsyncWrite + Unpin + Send> Stream for T {}
 type Socket = WebSocketStream<Box<dyn Stream>>;
 
-/// How a connection ended.
+/// Why a connection ended.
 enum Ended {
-    /// Slack wants us to come back at once.
+    /// Slack requested a reconnect.
     Refresh,
-    /// Slack switched Socket Mode off, or the connection broke.
+    /// Slack disabled Socket Mode, or the connection broke.
     Broken(String),
-    /// We are asked to stop.
+    /// The caller requested a stop.
     Stopped,
 }
 
-/// Keeps a socket open until it is told to stop. An error means that there is no app token.
+/// Keeps a socket open until `stop` is cancelled. It fails if there is no app token.
 pub async fn socket(slack: Arc<Slack>, stop: CancellationToken) -> Result<(), Error> {
     let Some(token) = slack.options.app_token.clone() else {
         return Err(Error::Setup("STEWARD_SLACK_APP_TOKEN is not set".to_owned()));
@@ -86,7 +85,7 @@ pub async fn socket(slack: Arc<Slack>, stop: CancellationToken) -> Result<(), Er
     }
 }
 
-/// Between three quarters and the whole of a pause, so that many do not come back at once.
+/// A random delay of 75 to 100 % of a pause, so that many clients do not reconnect at once.
 fn jittered(slack: &Slack, pause: Duration) -> Duration {
     let drawn = slack.chat.toolbox().app().random.bytes().ok();
     let share = drawn.and_then(|bytes| bytes.first().copied()).unwrap_or(255);
@@ -110,7 +109,7 @@ async fn open(slack: &Slack, token: &Secret) -> Result<Socket, Error> {
     };
     let config = WebSocketConfig::default().max_message_size(Some(LARGEST)).max_frame_size(Some(LARGEST));
     let opened = client_async_with_config(address.as_str(), stream, Some(config)).await;
-    // The error may hold the address, which is a permission.
+    // The error may contain the address, which is a secret.
     let (socket, _) = opened.map_err(|_| broken("the handshake failed".to_owned()))?;
     Ok(socket)
 }
@@ -127,7 +126,7 @@ async fn secured(
     TlsConnector::from(Arc::new(config)).connect(name, stream).await.map_err(|error| format!("TLS: {error}"))
 }
 
-/// Reads until the connection ends. `greeted` is called when Slack says that it works.
+/// Reads until the connection ends. `greeted` is called when Slack sends `hello`.
 async fn serve(
     slack: &Arc<Slack>,
     socket: &mut Socket,
@@ -180,7 +179,7 @@ async fn serve(
     }
 }
 
-/// Whether an envelope was taken, or is none of ours.
+/// Whether an envelope was accepted, or needs no processing.
 async fn taken(slack: &Arc<Slack>, kind: Option<&str>, envelope: &Json) -> bool {
     let Some(payload) = envelope.get("payload") else { return true };
     let mut done = Ok(());

@@ -1,8 +1,8 @@
-//! "Summarise this thread": what people said here, chosen and never made up.
+//! "Summarise this thread": an extractive summary of the messages.
 //!
-//! Invariant: only the channel or thread that was asked in is read, so nobody is told of a place
-//! that they are not in. The messages are data: they go to `text.summarize` as untrusted arguments,
-//! and through no reader of wishes.
+//! Invariant: only the current channel or thread is read, so nothing leaks from other channels. The
+//! messages are passed to `text.summarize` as untrusted arguments and are never interpreted as
+//! requests.
 
 use super::Slack;
 use super::api::{MOST_MESSAGES, MessageTarget};
@@ -17,22 +17,22 @@ use steward_policy::{Caller, Provenance};
 use steward_tools::builtin::summarize;
 use steward_tools::call::Request;
 
-/// The most links that a summary lists.
+/// The maximum number of links in a summary.
 const LINKS: usize = 20;
 
-/// What is to be summarised.
+/// What to summarise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SummaryScope {
     Channel,
     Thread,
 }
 
-/// Whether somebody wants to know what was said here.
+/// Whether a message requests a summary, and of what.
 pub(super) fn wanted(said: &str, in_thread: bool) -> Option<SummaryScope> {
     let said = said.to_lowercase();
     let words: Vec<&str> = said.split(|letter: char| !letter.is_alphanumeric() && letter != '\'').collect();
     let has = |names: &[&str]| words.iter().any(|word| names.contains(word));
-    // Another place is asked for by its name; that is for the tools, and for policy.
+    // Another channel is requested by name. Tools and policy handle that.
     if said.contains('#') {
         return None;
     }
@@ -54,7 +54,7 @@ pub(super) fn wanted(said: &str, in_thread: bool) -> Option<SummaryScope> {
 }
 
 impl Slack {
-    /// The summary in words.
+    /// The text of the summary.
     pub(super) async fn summary(
         &self,
         wanted: SummaryScope,
@@ -70,7 +70,7 @@ impl Slack {
             let words = text(message, "text").unwrap_or_default();
             let service = text(message, "subtype").is_some_and(|kind| kind.starts_with("channel_"));
             let (Some(user), Some(ts)) = (text(message, "user"), text(message, "ts")) else { continue };
-            // The request itself, our own answers and notes about who came and went say nothing.
+            // The request itself, messages of the bot and join or leave notices are skipped.
             if ts == asked.ts || user == asked.bot || service || words.trim().is_empty() {
                 continue;
             }

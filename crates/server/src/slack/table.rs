@@ -1,32 +1,32 @@
-//! Rows for people who read a chat: a few in letters of one width, all of them as a file.
+//! Tables in chat messages: the first rows as preformatted text, all rows as a file.
 
 use steward_language::answer::{self, plain};
 use steward_runtime::converse;
 
-/// The most rows that a message shows.
+/// The maximum number of rows in a message.
 const ROWS: usize = 20;
-/// The longest line that a message shows without breaking it.
+/// The maximum line width in a message.
 const WIDTH: usize = 100;
-/// The most letters of a cell that a message shows.
+/// The maximum number of characters of a cell.
 const CELL: usize = 40;
-/// The most letters of a table that a message shows.
+/// The maximum number of characters of a table.
 const LETTERS: usize = 2800;
 
 /// Rows as text.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Rows {
-    /// What they are.
+    /// The title.
     pub(super) title: String,
     columns: Vec<String>,
     rows: Vec<Vec<String>>,
 }
 
-/// How rows are shown.
+/// Formatted rows.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Drawn {
-    /// For the message; nothing when the rows are too wide for it.
+    /// The text for the message. `None` if the rows are too wide.
     pub(super) text: Option<String>,
-    /// All rows as a file, when the message does not hold them.
+    /// All rows as CSV, if the message does not contain all of them.
     pub(super) csv: Option<Vec<u8>>,
 }
 
@@ -45,7 +45,7 @@ impl Rows {
         Self { title, columns, rows }
     }
 
-    /// Whether the words of the answer say all of it.
+    /// Whether the text of the answer already contains the whole table.
     pub(super) fn is_small(&self) -> bool {
         self.rows.is_empty() || (self.rows.len() == 1 && self.columns.len() <= 1)
     }
@@ -79,7 +79,7 @@ impl Rows {
 
     fn csv(&self) -> Vec<u8> {
         let mut writer = csv::Writer::from_writer(Vec::new());
-        // Writing into memory does not fail.
+        // Writing to memory does not fail.
         for row in std::iter::once(&self.columns).chain(&self.rows) {
             let _written = writer.write_record(row.iter().map(|cell| harmless(cell)));
         }
@@ -87,7 +87,7 @@ impl Rows {
     }
 }
 
-/// A cell that begins like a formula would be run by the program that opens the file.
+/// Escapes a cell that a spreadsheet would execute as a formula.
 fn harmless(cell: &str) -> String {
     let formula = cell.starts_with(['=', '@', '\t', '\r'])
         || (cell.starts_with(['+', '-']) && cell.parse::<f64>().is_err());
@@ -102,7 +102,7 @@ fn short(cell: &str) -> String {
 fn laid(line: &[String], widths: &[usize]) -> String {
     let cells = line.iter().zip(widths).map(|(cell, width)| {
         let space = " ".repeat(width.saturating_sub(cell.chars().count()));
-        // Numbers end where numbers end.
+        // Numbers are right-aligned.
         if cell.parse::<f64>().is_ok() { format!("{space}{cell}") } else { format!("{cell}{space}") }
     });
     cells.collect::<Vec<_>>().join("  ")

@@ -1,10 +1,9 @@
-//! A message becomes a turn: who says it, in which conversation, what is shown meanwhile, and how
-//! the answer comes back.
+//! Runs a message as a turn: caller, conversation, progress message and answer.
 //!
 //! Invariants
-//! - Nothing is run for somebody who is not known here, and nothing is run that nobody could be
-//!   told about: when the first message cannot be posted, the turn is not taken.
-//! - What changes on the way is shown at most once a second, and never after the answer.
+//! - Nothing runs for unknown users. If the first message cannot be posted, the turn does not run,
+//!   because its result could not be delivered.
+//! - Progress is updated at most once per `progress_every`, and never after the answer.
 
 use super::api::{Api, File, MessageTarget, Post};
 use super::error::Error;
@@ -23,9 +22,9 @@ use steward_store::Scope;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-/// The longest request (S1), in characters.
+/// The maximum length of a request, in characters.
 const LONGEST: usize = 2000;
-/// The most names that are remembered.
+/// The maximum number of cached names.
 const NAMES: usize = 5000;
 
 impl ChannelThread {
@@ -39,7 +38,7 @@ impl ChannelThread {
 }
 
 impl Slack {
-    /// Says to somebody who is not known here what to do about it.
+    /// Tells an unknown user how to get access.
     pub(super) async fn refuse(&self, to: MessageTarget<'_>, person: &Person) -> Result<(), Error> {
         let text = format!(
             "Hello <@{}>! I do not know you yet, so I have not done anything. Please ask {} to add you \
@@ -49,7 +48,7 @@ impl Slack {
         self.api.post(to, &Post { text, blocks: Vec::new() }).await.map(drop)
     }
 
-    /// Answers a message. Whoever calls this holds the turn of the place.
+    /// Answers a message. The caller must hold the turn of the thread.
     pub(super) async fn answer(&self, message: &Message, caller: Caller) -> Result<(), Error> {
         if !message.addressed && (message.to_others || !self.takes_part(message, &caller).await?) {
             return Ok(());
@@ -82,7 +81,7 @@ impl Slack {
         }
     }
 
-    /// Takes the turn and puts the answer in the place of the message that showed the progress.
+    /// Runs the turn and replaces the progress message by the answer.
     pub(super) async fn converse(
         &self,
         turn: &Turn,
@@ -108,7 +107,7 @@ impl Slack {
         self.ask_for_approval(&reply, turn, to).await
     }
 
-    /// Shows each call that waits, with the buttons that decide about it.
+    /// Posts each pending call with its approval buttons.
     async fn ask_for_approval(&self, reply: &Reply, turn: &Turn, to: MessageTarget<'_>) -> Result<(), Error> {
         if reply.waiting.is_empty() {
             return Ok(());
@@ -121,8 +120,7 @@ impl Slack {
         Ok(())
     }
 
-    /// Puts something in the place of a message; when Slack does not take it, the words alone are
-    /// said anew.
+    /// Replaces a message. If Slack rejects the content, its text is posted as a new message.
     pub(super) async fn replace(&self, to: MessageTarget<'_>, ts: &str, post: &Post) -> Result<(), Error> {
         match self.api.update(to.channel, ts, post).await {
             Err(Error::Refused { .. }) => {
@@ -133,8 +131,8 @@ impl Slack {
         }
     }
 
-    /// Whether we have a part in the thread that a message stands in: we wrote there, or this
-    /// person spoke with us there.
+    /// Whether the bot takes part in the thread of a message: it wrote there, or this user has a
+    /// conversation with it there.
     async fn takes_part(&self, message: &Message, caller: &Caller) -> Result<bool, Error> {
         let key = message.place.key();
         if self.threads.knows(&key) {
@@ -158,7 +156,7 @@ impl Slack {
         Ok(ours)
     }
 
-    /// The names of the people who are mentioned.
+    /// The names of the mentioned users.
     pub(super) async fn names(&self, text: &str) -> HashMap<String, String> {
         let mut names = HashMap::new();
         for mention in text.split("<@").skip(1).take(50) {
@@ -171,7 +169,7 @@ impl Slack {
         names
     }
 
-    /// The name of a person; the id when there is none to be had.
+    /// The name of a user. The id if the name is unavailable.
     pub(super) async fn name(&self, user: &str) -> String {
         let known = self.names.lock().unwrap_or_else(PoisonError::into_inner).get(user).cloned();
         if let Some(name) = known {
@@ -186,7 +184,7 @@ impl Slack {
         name
     }
 
-    /// The conversation of a person here, if it goes on.
+    /// The active conversation of a user in this thread.
     pub(super) async fn conversation(
         &self,
         at: &ChannelThread,
@@ -197,13 +195,13 @@ impl Slack {
     }
 }
 
-/// What is said when something could not be done.
+/// The error message for the user.
 pub(super) fn sorry(error: &Error) -> String {
     format!("I could not do this. {error} (`{}`)", error.code())
 }
 
-/// Takes a turn while its progress is shown. An update that is under way is waited for, so that it
-/// never lands on the answer.
+/// Runs a turn and updates its progress message. A pending update is awaited, so that it never
+/// overwrites the answer.
 async fn say(
     chat: &ChatService,
     turn: &Turn,
@@ -232,7 +230,7 @@ async fn say(
                 () = done.cancelled() => return,
                 step = heard.recv() => step,
             };
-            // What comes within the pause is shown together.
+            // Events within the pause are shown in one update.
             tokio::select! {
                 () = done.cancelled() => return,
                 () = tokio::time::sleep(every) => {}
@@ -242,7 +240,7 @@ async fn say(
             while let Ok(step) = heard.try_recv() {
                 progress.hear(step);
             }
-            // Progress that cannot be shown is no reason to stop.
+            // A failed progress update does not stop the turn.
             let _shown = api.update_soon(to.channel, ts, &progress.post()).await;
         }
     };

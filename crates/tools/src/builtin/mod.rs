@@ -1,11 +1,10 @@
-//! The tools that are part of Steward: files, time, arithmetic, summaries, memory and Slack.
+//! The built-in tools: files, time, arithmetic, summaries, memory and Slack.
 //!
 //! Invariants
-//! - Each tool says everything about itself in its own file: name, description, schemas, what
-//!   repeating it does, examples.
-//! - A tool that lacks what it needs (no folder granted, no Slack configured) is listed and
-//!   switched off with the reason, so that whoever asks for it learns what is missing.
-//! - No tool here reads the machine's clock: time arrives in [`Options`].
+//! - Each tool defines itself in its own file: name, description, schemas, idempotency, examples.
+//! - A tool that lacks a requirement (no folder granted, no Slack configured) is listed and
+//!   disabled with the reason, so that users learn what is missing.
+//! - No tool reads the system clock. The clock comes from [`Options`].
 
 pub mod file;
 pub mod math;
@@ -28,21 +27,21 @@ use steward_domain::{
 use steward_journal::clock::{Clock, SystemClock};
 use steward_policy::AdmittedCall;
 
-/// The version that all tools of this module carry.
+/// The version of all tools in this module.
 pub const VERSION: &str = "1.0.0";
 
-/// What the tools need from whoever sets them up.
+/// The dependencies of the tools.
 #[derive(Clone)]
 pub struct Options {
-    /// Tells the time.
+    /// The clock.
     pub clock: Arc<dyn Clock>,
-    /// The folders that the file tools may use. Without any they are switched off.
+    /// The folders of the file tools. Without any, these tools are disabled.
     pub roots: Vec<file::Root>,
-    /// Where facts are kept. Without it the memory tools are switched off.
+    /// The memory. Without it the memory tools are disabled.
     pub memory: Option<Arc<dyn memory::Memory>>,
-    /// Which Slack is spoken to. Without it the Slack tools are switched off.
+    /// The Slack configuration. Without it the Slack tools are disabled.
     pub slack: Option<slack::Config>,
-    /// Where the zones' files are.
+    /// The folder of the time zone files.
     pub zoneinfo: PathBuf,
 }
 
@@ -58,30 +57,30 @@ impl Default for Options {
     }
 }
 
-/// A tool of Steward's own, ready to be registered.
+/// A built-in tool, ready to be registered.
 #[derive(Clone)]
 pub struct Builtin {
     /// Such as `file.read`.
     pub name: &'static str,
     /// Such as `1.0.0`.
     pub version: &'static str,
-    /// In words that selection can work with, 50 to 500 characters.
+    /// The description, used for tool selection, 50 to 500 characters.
     pub description: &'static str,
     /// JSON Schema of the arguments.
     pub parameters: JsonObject,
     /// JSON Schema of the result.
     pub returns: JsonObject,
-    /// What a repeated call does.
+    /// The effect of a repeated call.
     pub idempotency: Idempotency,
-    /// When a person is asked, unless the operator says otherwise.
+    /// When approval is required, unless the operator configures otherwise.
     pub approval: ApprovalMode,
-    /// The category whose switches apply.
+    /// The category whose settings apply.
     pub category: &'static str,
-    /// Requests in people's words.
+    /// Example requests.
     pub examples: Vec<Example>,
-    /// Why it cannot be called.
+    /// The reason why it is disabled.
     pub off: Option<String>,
-    /// What carries it out.
+    /// The implementation.
     pub tool: Arc<dyn Tool>,
 }
 
@@ -91,7 +90,7 @@ impl std::fmt::Debug for Builtin {
     }
 }
 
-/// Every tool of this module, in the order of their names.
+/// All tools of this module, sorted by name.
 #[must_use]
 pub fn all(options: &Options) -> Vec<Builtin> {
     let mut tools = file::tools(options);
@@ -103,8 +102,8 @@ pub fn all(options: &Options) -> Vec<Builtin> {
 }
 
 impl Builtin {
-    /// The definition for the registry. Its id depends on name and version only, so that it is the
-    /// same in every process.
+    /// The definition for the registry. Its id depends on name and version only, so it is the same
+    /// in every process.
     pub fn definition(&self, now: Timestamp) -> Result<Valid<ToolDefinition>> {
         let bug =
             |detail: String| Error::Bug { detail: format!("the built-in tool {}: {detail}", self.name) };
@@ -137,7 +136,7 @@ impl Builtin {
     }
 }
 
-/// The id that belongs to a name and a version.
+/// The id of a name and version.
 pub fn id(name: &str, version: &str) -> ToolId {
     let hash = Sha256::digest(format!("steward builtin tool\n{name}\n{version}"));
     let mut bytes = [0; 16];
@@ -147,7 +146,7 @@ pub fn id(name: &str, version: &str) -> ToolId {
     ToolId(uuid::Builder::from_custom_bytes(bytes).into_uuid())
 }
 
-/// The map inside a JSON object; nothing for any other value.
+/// The map of a JSON object. Empty for any other value.
 pub(crate) fn object(value: Json) -> JsonObject {
     match value {
         Json::Object(map) => map,
@@ -155,32 +154,32 @@ pub(crate) fn object(value: Json) -> JsonObject {
     }
 }
 
-/// A closed object schema: these properties, of which those must be there.
+/// A closed object schema with these properties and required names.
 pub(crate) fn schema(properties: Json, required: &[&str]) -> JsonObject {
     let mut schema = object(json!({ "type": "object", "required": required, "additionalProperties": false }));
     schema.insert("properties".to_owned(), properties);
     schema
 }
 
-/// A request in people's words with the arguments that it means.
+/// An example request with its arguments.
 pub(crate) fn example(request: &str, arguments: Json) -> Example {
     Example { request: request.to_owned(), arguments: object(arguments) }
 }
 
-/// The arguments in their type. The schema was checked before; this stands when it was not.
+/// Deserializes the arguments. They were validated before; this check is a safeguard.
 pub(crate) fn arguments<T: DeserializeOwned>(call: &AdmittedCall) -> Result<T> {
     serde_path_to_error::deserialize(Json::Object(call.arguments().clone())).map_err(|error| {
         Error::Arguments { tool: call.tool().to_string(), problems: vec![error.to_string()] }
     })
 }
 
-/// That one argument does not fit, in words.
+/// An error for one invalid argument.
 pub(crate) fn misfit(call: &AdmittedCall, problem: impl Into<String>) -> Error {
     Error::Arguments { tool: call.tool().to_string(), problems: vec![problem.into()] }
 }
 
-/// Runs what blocks (files) beside the event loop, within the call's time. What runs on after that
-/// is bounded by its own limits of size, and its result is dropped.
+/// Runs blocking work (files) outside the event loop, within the timeout of the call. Work that
+/// continues after that is bounded by its size limits, and its result is dropped.
 pub(crate) async fn blocking<T: Send + 'static>(
     call: &AdmittedCall,
     context: &Context,

@@ -1,4 +1,4 @@
-//! What holds for every built-in tool, and the way the other tests call one.
+//! Tests of all built-in tools, and helpers to call one in a test.
 
 use super::*;
 use crate::tool::Output;
@@ -8,7 +8,7 @@ use steward_domain::{CallId, UserId};
 use steward_policy::{Caller, Decision, Proposal, Provenance, Rules};
 use uuid::Uuid;
 
-/// A call that policy let through.
+/// An admitted call.
 pub(crate) fn admitted(name: &str, user: &str, call: u128, arguments: Json) -> AdmittedCall {
     let proposal = Proposal {
         accepted: "a".repeat(64).parse().unwrap(),
@@ -28,7 +28,7 @@ pub(crate) fn admitted(name: &str, user: &str, call: u128, arguments: Json) -> A
     }
 }
 
-/// Calls a tool after its schema, and checks the result against its schema.
+/// Validates the arguments, calls a tool, and validates the result.
 pub(crate) async fn run(tool: &Builtin, user: &str, call: u128, arguments: Json) -> Result<Output> {
     let schema = Json::Object(tool.parameters.clone());
     let validator = jsonschema::validator_for(&schema).unwrap();

@@ -1,5 +1,5 @@
-//! When a call is made again. Only when that is safe: the tool changes nothing, knows the key, or
-//! was certainly not reached.
+//! Retries. A call is retried only when that is safe: the tool is read-only, supports the
+//! idempotency key, or was certainly not reached.
 
 use crate::error::Error;
 use crate::tool::Registered;
@@ -7,15 +7,15 @@ use std::time::Duration;
 use steward_domain::{Coded as _, ErrorClass, Idempotency, Outcome, ToolOrigin};
 use steward_journal::random::Random;
 
-/// The attempts of one tool for one request.
+/// The retry state of one tool for one request.
 pub(crate) struct Retry {
     left: u32,
     made: u32,
     safe: bool,
 }
 
-/// The first pause; each further one is twice as long, up to `LONGEST`, less up to half of it by
-/// chance.
+/// The first delay. It doubles with each retry up to `LONGEST`; up to half of it is removed at
+/// random.
 const FIRST: Duration = Duration::from_millis(200);
 const LONGEST: Duration = Duration::from_secs(10);
 
@@ -25,7 +25,7 @@ impl Retry {
         Self { left: registered.settings.retries, made: 0, safe }
     }
 
-    /// How long to wait before the call is made again, if it is.
+    /// The delay before the next attempt. `None` if the call is not retried.
     pub(crate) fn after(&mut self, error: &Error, random: &dyn Random) -> Option<Duration> {
         let worthwhile = error.class() == ErrorClass::Transient
             && !matches!(
@@ -47,8 +47,7 @@ impl Retry {
     }
 }
 
-/// What a server says when it could not do now what it may do in a moment. Only phrases that are
-/// hard to mean otherwise.
+/// Phrases of a transient server error. Only phrases with no other likely meaning are listed.
 const PASSING: [&str; 16] = [
     "temporarily unavailable",
     "service unavailable",
@@ -68,9 +67,9 @@ const PASSING: [&str; 16] = [
     "overloaded",
 ];
 
-/// The failure that a tool of a server reports, as one that may pass if its words say so. The
-/// protocol has no field for it. Only for tools that may be called again: of another, nobody knows
-/// what it did before it gave up.
+/// Marks the error of a server's tool as transient if its text says so, because the protocol has no
+/// field for it. Only for tools that may be retried: what another tool did before it failed is
+/// unknown.
 pub(crate) fn judged(error: Error, registered: &Registered) -> Error {
     let definition = &registered.definition;
     if definition.origin != ToolOrigin::Mcp || definition.idempotency == Idempotency::None {
@@ -78,7 +77,7 @@ pub(crate) fn judged(error: Error, registered: &Registered) -> Error {
     }
     match error {
         Error::Failed { tool, message, transient: false } => {
-            // What stands further on is more likely data than the reason.
+            // Later text is more likely data than the reason.
             let words: String = message.chars().take(300).flat_map(char::to_lowercase).collect();
             let bare = words.trim().trim_end_matches('.');
             let transient = ["timeout", "unavailable"].contains(&bare)
@@ -89,7 +88,7 @@ pub(crate) fn judged(error: Error, registered: &Registered) -> Error {
     }
 }
 
-/// Whether the tool certainly did nothing.
+/// Whether the tool was certainly not executed.
 fn not_reached(error: &Error) -> bool {
     match error {
         Error::RateLimited { .. }
@@ -101,7 +100,7 @@ fn not_reached(error: &Error) -> bool {
     }
 }
 
-/// How a failure is recorded.
+/// The outcome that is recorded for a failure.
 pub(crate) fn outcome(error: &Error, idempotency: Idempotency) -> Outcome {
     let open = idempotency == Idempotency::None;
     match error {
@@ -116,7 +115,7 @@ pub(crate) fn outcome(error: &Error, idempotency: Idempotency) -> Outcome {
     }
 }
 
-/// The failure as the caller hears it: where an effect may have happened, that is said.
+/// The error for the caller. It states when an effect may have happened.
 pub(crate) fn named(error: Error, registered: &Registered) -> Error {
     let unknown = outcome(&error, registered.definition.idempotency) == Outcome::Unknown;
     if unknown && !matches!(error, Error::Cancelled { .. } | Error::UnknownOutcome { .. }) {
@@ -126,7 +125,7 @@ pub(crate) fn named(error: Error, registered: &Registered) -> Error {
     error
 }
 
-/// Whether the call can be seen outside of this process, so that its intent must be on disk first.
+/// Whether the call has effects outside of this process, so that its intent must be on disk first.
 pub(crate) fn leaves_process(registered: &Registered) -> bool {
     super::is_foreign(registered.definition.origin)
         || registered.definition.idempotency != Idempotency::ReadOnly

@@ -1,4 +1,4 @@
-//! Who writes calls down and who keeps what is too large: the runtime stands behind both.
+//! The interfaces for recording calls and storing large results. The runtime implements both.
 
 use crate::error::Result;
 use crate::tool::Content;
@@ -15,98 +15,96 @@ use steward_policy::Approval;
 /// A call that is about to be made.
 #[derive(Debug, Clone)]
 pub struct Intent {
-    /// The call, which is its idempotency key.
+    /// The call id of this attempt.
     pub call: CallId,
-    /// The id of this attempt's record: each has its own, also when the caller keeps one key for
+    /// The record id of this attempt. Each attempt has its own, even if the caller uses one key for
     /// all of them.
     pub record: InvocationId,
-    /// The chain it is written to.
+    /// The journal chain.
     pub chain: ChainId,
-    /// For whom.
+    /// The user for whom the call is made.
     pub user: UserId,
-    /// The same for the journal, with the key and the version of their grants.
+    /// The user for the journal, with the API key and the version of the grants.
     pub on_behalf: OnBehalf,
-    /// Which tool.
+    /// The tool.
     pub definition: Arc<Valid<ToolDefinition>>,
-    /// With what.
+    /// The arguments.
     pub arguments: JsonObject,
-    /// Where each argument came from, in words.
+    /// The provenance of each argument, as text.
     pub provenance: JsonObject,
-    /// What an approval would be bound to.
+    /// The digest that an approval is bound to.
     pub digest: Sha256Hex,
-    /// The person's agreement to exactly this call, which its intent uses up.
+    /// The approval of exactly this call. The intent uses it up.
     pub approval: Option<Approval>,
-    /// The same for every attempt at this call.
+    /// The idempotency key, the same for every attempt at this call.
     pub key: CallId,
-    /// Which attempt, from 1.
+    /// The attempt number, from 1.
     pub attempt: u32,
-    /// When.
+    /// The time.
     pub at: Timestamp,
-    /// Whether the effect can be seen outside of this process: only then it waits for the disk.
+    /// Whether the effect is visible outside of this process; then the intent must be on disk.
     pub leaves_process: bool,
 }
 
 impl Intent {
-    /// Whether the call changes nothing and uses up no approval. Its answer is handed over only
-    /// after its receipt is on disk, and that takes the intent along, so the intent need not wait
-    /// for the disk by itself.
+    /// Whether the call is read-only and uses up no approval. Its result is returned only after its
+    /// receipt is on disk together with the intent, so the intent need not be on disk first.
     #[must_use]
     pub fn is_read(&self) -> bool {
         self.definition.idempotency == Idempotency::ReadOnly && self.approval.is_none()
     }
 }
 
-/// What came of a call.
+/// The result of a call.
 #[derive(Debug, Clone)]
 pub struct Ending {
-    /// What was intended.
+    /// The intent.
     pub intent: Arc<Intent>,
-    /// Whether the intent was written. A quick read's is written with this.
+    /// Whether the intent was written. For a fast read it is written with the receipt.
     pub intended: bool,
-    /// How it ended.
+    /// The outcome.
     pub outcome: Outcome,
-    /// What came back, for the record.
+    /// The result, for the record.
     pub result: Option<Json>,
-    /// What went wrong: code and message.
+    /// The error: code and message.
     pub error: Option<(&'static str, String)>,
-    /// When it ended.
+    /// The end time.
     pub ended: Timestamp,
-    /// How long it took.
+    /// The duration.
     pub took: Duration,
 }
 
-/// A call that policy did not let through.
+/// A call that policy rejected.
 #[derive(Debug, Clone)]
 pub struct Refused {
-    /// What was intended.
+    /// The intent.
     pub intent: Arc<Intent>,
     /// `ask` or `deny`.
     pub decision: &'static str,
     /// The rule.
     pub rule: String,
-    /// Why.
+    /// The reason.
     pub detail: String,
 }
 
-/// Writes calls down.
+/// Records calls.
 #[async_trait]
 pub trait Ledger: Send + Sync {
-    /// Before the call is made, or beside it when [it is a read](Intent::is_read) that is not
-    /// quick. When it cannot be written, the call is not made, or its answer not handed over. It
-    /// returns when the intent is on disk; for a read, when it is written. An
-    /// [approval](Intent::approval) with a gate is used up in the same write, or the call is not
-    /// made.
+    /// Records an intent before the call, or concurrently for a [read](Intent::is_read) that is not
+    /// fast. If it fails, the call is not made, or its result is not returned. It returns when the
+    /// intent is on disk; for a read, when it is written. An [approval](Intent::approval) with a
+    /// gate is used up in the same write, or the call is not made.
     async fn intend(&self, intent: &Arc<Intent>) -> Result<()>;
-    /// After it came back. It returns when the receipt is on disk, and with it the intent, which is
-    /// written here if it was not yet.
+    /// Records the receipt after the call. It returns when the receipt is on disk, and the intent
+    /// with it, which is written here if it was not yet.
     async fn end(&self, ending: Ending) -> Result<()>;
-    /// Instead of it.
+    /// Records a rejected call.
     async fn refuse(&self, refused: Refused) -> Result<()>;
 }
 
-/// Keeps what is too large to hand over.
+/// Stores results that are too large to return.
 #[async_trait]
 pub trait ArtifactSink: Send + Sync {
-    /// Keeps the bytes and says where they can be read: an address such as `artifact://…`.
+    /// Stores the bytes and returns their address, such as `artifact://…`.
     async fn keep(&self, intent: &Arc<Intent>, name: &str, mime_type: &str, bytes: &[u8]) -> Result<Content>;
 }

@@ -1,14 +1,14 @@
-//! How often a tool may be called: at most N in any window, exactly, however many ask at once.
+//! Rate limits: at most N calls in any sliding window, also under concurrency.
 //!
-//! A window is a ring of the last N times. Unlike a bucket that refills, no second window can hold
-//! twice the number, and the wait that a refused caller is told is the true one.
+//! A window is a ring of the last N call times. Unlike a token bucket, it never allows a double
+//! burst, and the reported wait is exact.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use steward_domain::ToolName;
 
-/// The limits of all tools.
+/// The rate limits of all tools.
 #[derive(Debug, Default)]
 pub(crate) struct Limits {
     tools: Mutex<HashMap<ToolName, Arc<Mutex<Windows>>>>,
@@ -28,8 +28,8 @@ struct Ring {
 }
 
 impl Limits {
-    /// Takes a place for one call now, in every window or in none. Refused, it says how long until
-    /// there is one.
+    /// Reserves one call now, in every window or in none. The error is the time until a call is
+    /// possible.
     pub(crate) fn take(
         &self,
         tool: &ToolName,
@@ -59,7 +59,7 @@ impl Limits {
 }
 
 impl Windows {
-    /// Takes on changed rules and keeps what was counted, so that a reload does not open the gate.
+    /// Applies changed rules and keeps the counts, so that a reload does not reset the limits.
     fn follow(&mut self, rules: &BTreeMap<String, u32>) {
         let known = std::mem::take(&mut self.rings);
         self.rules.clone_from(rules);

@@ -1,14 +1,14 @@
-//! The one door through which every call goes: resolve, check the arguments, ask policy, take a
-//! place under the limit, write down, call with a deadline, check the result, put aside what is too
-//! large, write down again.
+//! The tool gateway, through which every call goes: resolve, validate the arguments, check policy
+//! and rate limit, record the intent, call with a deadline, validate the result, store large
+//! results as artifacts, record the receipt.
 //!
 //! Invariants
-//! - Nothing that changes anything is called before it is written down; what cannot be written down
-//!   is not called. A read is made at once. One that is quick is written down with its receipt, one
-//!   that takes its time beside it; its answer is handed over when both are on disk.
-//! - A call is made again only where that is safe: the tool changes nothing, knows the key, or
-//!   certainly was not reached. Otherwise the outcome is unknown, and says so.
-//! - Every wait here ends with the caller's time or the caller's patience.
+//! - A call with effects is made only after its intent is recorded. If that fails, it is not made.
+//!   A read is made at once: a fast one is recorded with its receipt, a slow one concurrently. Its
+//!   result is returned when both are on disk.
+//! - A call is retried only when that is safe: the tool is read-only, supports the idempotency key,
+//!   or was certainly not reached. Otherwise the outcome is unknown and reported as such.
+//! - Every wait ends with the caller's timeout or cancellation.
 
 mod attempt;
 mod ledger;
@@ -40,7 +40,7 @@ use steward_journal::random::Random;
 use steward_policy::{AdmittedCall, Approval, Caller, Decision, Proposal, Provenance, Rules};
 use tracing::Instrument as _;
 
-/// What calls are made with.
+/// The gateway through which tools are called.
 pub struct ToolGateway {
     registry: Registry,
     ledger: Arc<dyn Ledger>,
@@ -52,34 +52,34 @@ pub struct ToolGateway {
     repeats: repeat::Repeats,
 }
 
-/// What somebody wants called.
+/// A request to call a tool.
 #[derive(Clone)]
 pub struct Request {
-    /// Who asks.
+    /// The caller.
     pub caller: Caller,
-    /// The chain it is written to: the task's, the session's, or one of its own.
+    /// The journal chain: the task's, the session's, or a new one.
     pub chain: Option<ChainId>,
-    /// The server, when the caller names one.
+    /// The server, if the caller names one.
     pub server: Option<ServerName>,
-    /// The tool: `crm.find`, or `find` where only one server has it.
+    /// The tool: `crm.find`, or `find` if only one server has it.
     pub tool: String,
-    /// With what.
+    /// The arguments.
     pub arguments: JsonObject,
-    /// Where each argument came from.
+    /// The provenance of each argument.
     pub provenance: BTreeMap<String, Provenance>,
-    /// Where arguments came from that `provenance` does not name.
+    /// The provenance of arguments that `provenance` does not name.
     pub default_provenance: Provenance,
-    /// What a person agreed to.
+    /// The approval of a person.
     pub approval: Option<Approval>,
-    /// The call's id and idempotency key, for whoever keeps it across attempts and restarts. Then
-    /// this door makes one attempt and tries no other tool: both are the caller's.
+    /// The call id and idempotency key, for a caller that keeps it across attempts and restarts.
+    /// The gateway then makes one attempt, without fallbacks.
     pub key: Option<CallId>,
-    /// Time, cancellation, progress, and whom a tool may ask.
+    /// Timeout, cancellation, progress, and the person that a tool may ask.
     pub context: Context,
 }
 
 impl Request {
-    /// A call by a person, with everything else as usual.
+    /// A call by a person, with defaults for the rest.
     pub fn new(caller: Caller, tool: impl Into<String>, arguments: JsonObject) -> Self {
         Self {
             caller,
@@ -96,32 +96,32 @@ impl Request {
     }
 }
 
-/// What came of a call. The output is untrusted, whoever offers the tool.
+/// The result of a call. The output is untrusted, whichever tool returned it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Receipt {
-    /// The call that gave the answer.
+    /// The call that returned the result.
     pub call: CallId,
-    /// The chain it is written to.
+    /// The journal chain.
     pub chain: ChainId,
-    /// The tool that answered, which may be a fallback.
+    /// The tool that returned the result, which may be a fallback.
     pub tool: ToolName,
     /// Its version.
     pub version: SemanticVersion,
-    /// What was put right on the way: another server, a fallback.
+    /// Corrections: another server, a fallback.
     pub notes: Vec<String>,
-    /// What came back.
+    /// The output.
     pub output: Output,
-    /// Calls that were made for it.
+    /// The number of calls made.
     pub attempts: u32,
-    /// How long it took in all.
+    /// The total duration.
     pub took: Duration,
 }
 
-/// The same call with the same answer is made this often, then no more.
+/// The number of times that the same call may return the same result. Then it is rejected.
 const REPEATS: usize = 3;
 
-/// A read that takes longer than this is written down while it is being made. It is what a process
-/// that dies may forget of a read whose answer nobody got.
+/// A read that takes longer than this is recorded while it runs. If the process dies earlier, the
+/// read is not recorded, but its result was not returned either.
 const QUICK: Duration = Duration::from_millis(10);
 
 impl ToolGateway {
@@ -137,19 +137,19 @@ impl ToolGateway {
         Self { registry, ledger, artifacts, clock, random, limits, schemas, repeats }
     }
 
-    /// The registry it calls from.
+    /// The registry.
     #[must_use]
     pub fn registry(&self) -> &Registry {
         &self.registry
     }
 
-    /// Calls a tool, and what may stand in for it when it fails.
+    /// Calls a tool, or its fallbacks if it fails.
     pub async fn call(&self, request: &Request) -> Result<Receipt> {
         self.call_with(request, &*self.ledger).await
     }
 
-    /// Calls a tool and writes it down in another ledger, for a caller that has more to write in
-    /// the same transaction.
+    /// Calls a tool and records it in another ledger, for a caller that writes more in the same
+    /// transaction.
     pub async fn call_with(&self, request: &Request, ledger: &dyn Ledger) -> Result<Receipt> {
         let span = traced::span(request);
         let result = self.through(request, ledger, &span).instrument(span.clone()).await;
@@ -179,7 +179,7 @@ impl ToolGateway {
                 continue;
             };
             notes.push(format!("{} stood in for {}: {failed}", name, registered.definition.tool_name));
-            // Another tool is another effect.
+            // Another tool is another effect, so it needs its own key.
             job.key = None;
             match job.run(&other).await {
                 Ok(done) => return Ok(job.receipt(&other, done, notes)),
@@ -192,8 +192,8 @@ impl ToolGateway {
         Err(failed)
     }
 
-    /// Corrections and hints name only what the caller may use. A tool that they name in full and
-    /// may not use goes on to policy, so that the attempt is written down.
+    /// Resolves the tool. Corrections and hints name only tools that the caller may use. A denied
+    /// tool that is named in full is passed on to policy, so that the attempt is recorded.
     fn resolve(&self, request: &Request) -> Result<Resolved> {
         let found = self.registry.resolve_for(&request.caller, request.server.as_ref(), &request.tool);
         found.or_else(|error| {
@@ -211,14 +211,13 @@ impl ToolGateway {
     }
 }
 
-/// Whether another tool may try after this failure. An unknown outcome is not followed by another
-/// effect.
+/// Whether a fallback may be tried after this error. After an unknown outcome, it may not.
 fn stands_aside(error: &Error) -> bool {
     error.class() == ErrorClass::Transient
         && !matches!(error, Error::UnknownOutcome { .. } | Error::Ledger { .. })
 }
 
-/// One request on its way through the door.
+/// One request in the gateway.
 struct Job<'a> {
     gateway: &'a ToolGateway,
     request: &'a Request,
@@ -226,19 +225,19 @@ struct Job<'a> {
     chain: ChainId,
     began: Duration,
     attempts: u32,
-    /// The idempotency key: the id of the first attempt, unless the caller has one.
+    /// The idempotency key: the id of the first attempt, unless the caller provides one.
     key: Option<CallId>,
     span: &'a tracing::Span,
 }
 
-/// An answer and the call that gave it.
+/// A result and the call that returned it.
 struct Done {
     call: CallId,
     output: Output,
 }
 
 impl Job<'_> {
-    /// What is left of the caller's time.
+    /// The caller's remaining time.
     fn left(&self) -> Duration {
         let spent = self.gateway.clock.monotonic().saturating_sub(self.began);
         self.request.context.timeout.saturating_sub(spent)
@@ -257,7 +256,7 @@ impl Job<'_> {
         }
     }
 
-    /// One tool, with its attempts.
+    /// Calls one tool, with retries.
     async fn run(&mut self, registered: &Registered) -> Result<Done> {
         let mut retry = attempt::Retry::new(registered);
         loop {
@@ -284,7 +283,7 @@ impl Job<'_> {
         }
     }
 
-    /// One call: everything between the caller's wish and the tool's answer.
+    /// Makes one attempt: validation, policy, limits, recording and the call itself.
     async fn once(&mut self, registered: &Registered) -> Result<Done> {
         let (gateway, request) = (self.gateway, self.request);
         let definition = &registered.definition;
@@ -329,9 +328,9 @@ impl Job<'_> {
         Ok(Done { call: intent.call, output: result? })
     }
 
-    /// A call that changes nothing, and whether its intent was written. It need not wait for that:
-    /// its answer waits for the receipt. Most reads are over before the intent would be written,
-    /// and then one write has both.
+    /// Makes a read-only call. Returns the result and whether the intent was written. The result
+    /// waits for the receipt anyway, so the call does not wait for the intent. Most reads end
+    /// first, and then one write records both.
     async fn read(
         &self,
         registered: &Registered,
@@ -354,7 +353,7 @@ impl Job<'_> {
             .map(|name| (name.clone(), Json::from(proposal.origin_of(name).name())))
             .collect();
         let digest = proposal.digest();
-        // A fallback is another call: what was agreed to is not its approval.
+        // A fallback is another call, so the approval does not apply to it.
         let approval = proposal.approval.clone().filter(|approval| approval.digest == digest);
         Intent {
             call: proposal.call,
@@ -396,8 +395,7 @@ impl Job<'_> {
             }
             Decision::Deny(refusal) => {
                 self.ledger.refuse(refused("deny", refusal.rule, &refusal.detail)).await?;
-                // "You may not" and "there is none" read the same to whoever may not know the
-                // difference.
+                // A denied tool is reported as unknown to callers who may not know that it exists.
                 if !self.request.caller.administrator && refusal.rule != "approval" {
                     return Err(Error::UnknownTool { name: self.request.tool.clone(), near: Vec::new() });
                 }
@@ -406,7 +404,7 @@ impl Job<'_> {
         }
     }
 
-    /// The call itself, polled to its end, checked and cut to size, all within its time.
+    /// Makes the call, polls it to its end, validates and truncates the result, in its timeout.
     async fn carry_out(
         &self,
         registered: &Registered,
@@ -438,7 +436,7 @@ impl Job<'_> {
     }
 }
 
-/// What the operator laid down, in policy's words.
+/// The operator's settings as rules of policy.
 fn rules(registered: &Registered) -> Rules {
     let definition = &registered.definition;
     let off = registered.settings.off.clone();
@@ -454,8 +452,8 @@ fn cancelled(registered: &Registered) -> Error {
     Error::Cancelled { tool: registered.definition.tool_name.to_string() }
 }
 
-/// The call was made: that it cannot be written down is not the same as that it did not happen. A
-/// read can be made again.
+/// The error when the receipt cannot be written. The call was made, so its outcome is unknown. A
+/// read can be repeated.
 fn unwritten(intent: &Intent, error: Error) -> Error {
     let detail = match error {
         error if intent.is_read() => return error,
@@ -496,7 +494,7 @@ fn ending(
     }
 }
 
-/// Whether what a tool does can be seen outside of this process.
+/// Whether effects of the tool are visible outside of this process.
 pub(crate) fn is_foreign(origin: ToolOrigin) -> bool {
     matches!(origin, ToolOrigin::Mcp | ToolOrigin::SubAgent | ToolOrigin::Configured)
 }

@@ -1,5 +1,5 @@
-//! A tool that answers "not yet, ask me again" is one call to whoever called it: it is asked again
-//! here, within the call's own time.
+//! Polling: a tool that reports a pending result is called again here, within the timeout of the
+//! call. The caller sees one call.
 
 use super::{Job, rules};
 use crate::error::{Error, Result};
@@ -10,10 +10,10 @@ use std::time::Duration;
 use steward_domain::JsonObject;
 use steward_policy::{AdmittedCall, Decision, Proposal};
 
-/// Two questions are never further apart than this.
+/// The maximum polling interval.
 const LONGEST: Duration = Duration::from_secs(5);
 
-/// Asks again until the answer is there. The call's deadline ends it from outside.
+/// Polls until the result is ready. The deadline of the call is enforced outside.
 pub(super) async fn to_the_end(
     job: &Job<'_>,
     poll: &Poll,
@@ -41,8 +41,7 @@ pub(super) async fn to_the_end(
         let definition = &registered.definition;
         job.gateway.schemas.arguments(definition, &carried)?;
         let proposal = Proposal {
-            // What is handed back to the server came from the server: it says which answer, nothing
-            // else.
+            // The carried values came from the server and only identify the result.
             default_provenance: steward_policy::Provenance::Operator,
             ..Proposal::new(first.call(), definition, carried.clone())
         };
@@ -62,7 +61,7 @@ pub(super) async fn to_the_end(
     Ok(output)
 }
 
-/// The answer as an object: structured, or text that is one.
+/// The result as an object: structured content, or text that is a JSON object.
 fn answer_of(output: &Output) -> Option<JsonObject> {
     match &output.structured {
         Some(Json::Object(answer)) => Some(answer.clone()),

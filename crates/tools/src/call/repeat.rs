@@ -1,11 +1,10 @@
-//! Notices an agent that goes in circles: the same call with the same arguments, and each time the
-//! same answer.
+//! Detects an agent in a loop: the same call with the same arguments and the same result.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, PoisonError};
 use steward_domain::{ChainId, Sha256Hex};
 
-/// The last calls of every chain that is under way.
+/// The latest calls of every active chain.
 #[derive(Debug, Default)]
 pub(crate) struct Repeats {
     chains: Mutex<Chains>,
@@ -14,7 +13,7 @@ pub(crate) struct Repeats {
 #[derive(Debug, Default)]
 struct Chains {
     seen: HashMap<ChainId, HashMap<Sha256Hex, RepeatCount>>,
-    /// Oldest first, so that the number of chains stays bounded.
+    /// The chains, oldest first, to limit their number.
     order: VecDeque<ChainId>,
 }
 
@@ -24,19 +23,19 @@ struct RepeatCount {
     times: usize,
 }
 
-/// Chains that are remembered.
+/// The maximum number of chains.
 const CHAINS: usize = 1024;
-/// Calls that are remembered of each.
+/// The maximum number of calls per chain.
 const CALLS: usize = 256;
 
 impl Repeats {
-    /// How often this call gave the same answer in a row already.
+    /// How often this call has returned the same result in a row.
     pub(crate) fn times(&self, chain: ChainId, digest: &Sha256Hex) -> usize {
         let chains = self.chains.lock().unwrap_or_else(PoisonError::into_inner);
         chains.seen.get(&chain).and_then(|calls| calls.get(digest)).map_or(0, |seen| seen.times)
     }
 
-    /// Notes what a call gave.
+    /// Records the result of a call.
     pub(crate) fn note(&self, chain: ChainId, digest: &Sha256Hex, result: u64) {
         let mut chains = self.chains.lock().unwrap_or_else(PoisonError::into_inner);
         if !chains.seen.contains_key(&chain) {

@@ -1,8 +1,8 @@
-//! Arguments before, results after: both against the tool's JSON Schemas, compiled once for each
+//! Validates arguments and results against the JSON Schemas of a tool, compiled once per
 //! definition.
 //!
-//! Patterns run on an engine without backtracking, and references lead nowhere outside the schema:
-//! a foreign schema can neither stall us nor make us fetch something.
+//! Patterns use a regex engine without backtracking, and external references are not resolved. A
+//! foreign schema can neither stall the process nor trigger a request.
 
 use crate::error::{Error, Result};
 use jsonschema::{PatternOptions, Validator};
@@ -23,11 +23,11 @@ struct Compiled {
     result: Option<Validator>,
 }
 
-/// Problems that are told at once; more only bury the first.
+/// The maximum number of reported problems.
 const TOLD: usize = 5;
 
 impl Schemas {
-    /// Whether these arguments fit.
+    /// Validates arguments.
     pub(crate) fn arguments(&self, of: &Arc<Valid<ToolDefinition>>, arguments: &JsonObject) -> Result<()> {
         let compiled = self.compiled(of)?;
         let Some(validator) = &compiled.arguments else { return Ok(()) };
@@ -38,7 +38,7 @@ impl Schemas {
         Err(Error::Arguments { tool: of.tool_name.to_string(), problems: problems(validator, &value) })
     }
 
-    /// Whether this result is what the tool promises.
+    /// Validates a result.
     pub(crate) fn result(&self, of: &Arc<Valid<ToolDefinition>>, result: Option<&Json>) -> Result<()> {
         let compiled = self.compiled(of)?;
         let Some(validator) = &compiled.result else { return Ok(()) };
@@ -85,15 +85,15 @@ fn same(one: &ToolDefinition, other: &ToolDefinition) -> bool {
     one.parameter_schema == other.parameter_schema && one.return_schema == other.return_schema
 }
 
-/// What is wrong with a value by a schema that a caller brought; nothing when it fits. An error
-/// says why the schema itself cannot be used.
+/// The validation errors of a value against a client's schema. `Err` if the schema itself is
+/// invalid.
 pub fn misfits(schema: &Json, value: &Json) -> std::result::Result<Vec<String>, String> {
     let options = jsonschema::options().with_pattern_options(PatternOptions::regex());
     let validator = options.build(schema).map_err(|error| error.to_string())?;
     Ok(problems(&validator, value))
 }
 
-/// What is wrong, with the place of each: `limit: 500 is greater than the maximum of 100`.
+/// The validation errors with their paths: `limit: 500 is greater than the maximum of 100`.
 fn problems(validator: &Validator, value: &Json) -> Vec<String> {
     let mut told: Vec<String> = validator
         .iter_errors(value)

@@ -1,5 +1,4 @@
-//! What is too large to hand over is kept whole and handed over in part, with the address of the
-//! rest.
+//! Truncates large results. The whole content is stored as an artifact and linked.
 
 use super::{ArtifactSink, Intent};
 use crate::error::Result;
@@ -8,11 +7,11 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use std::sync::Arc;
 
-/// What a result may weigh when nothing is said.
+/// The default size limit of a result.
 pub(crate) const RESULT_BYTES: usize = 256 * 1024;
 
-/// Cuts a result to its limit. Each part that does not fit is kept, and its beginning stands in its
-/// place.
+/// Truncates a result to its limit. Each part that does not fit is stored and replaced by its
+/// beginning and a link.
 pub(super) async fn cut(
     output: Output,
     registered: &Registered,

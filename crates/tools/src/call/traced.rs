@@ -1,7 +1,6 @@
-//! One span for each request that comes through the door, in the words of the GenAI semantic
-//! conventions: which tool, which call, how often, how it ended. What it was called with and what
-//! it gave are in none of its fields, and neither is a name that no tool has: it is whatever a
-//! caller wrote.
+//! One span per request, following the GenAI semantic conventions: tool, call, attempts, outcome.
+//! The span never contains arguments, results, or the name of an unknown tool, because that is
+//! arbitrary input.
 
 use super::{Receipt, Request};
 use crate::error::{Error, Result};
@@ -9,7 +8,7 @@ use steward_domain::{CallId, ChainId, Coded as _, ErrorClass, Idempotency, ToolD
 use tracing::field::{Empty, display};
 use tracing::{Span, info_span};
 
-/// The span of a request. Before its tool is known it has none.
+/// The span of a request. The tool is set once it is resolved.
 pub(super) fn span(request: &Request) -> Span {
     info_span!(
         "execute_tool",
@@ -25,7 +24,7 @@ pub(super) fn span(request: &Request) -> Span {
     )
 }
 
-/// The tool that is asked now: the one that was named, or one that stands in for it.
+/// Records the tool of the current attempt: the requested one or a fallback.
 pub(super) fn tool(span: &Span, definition: &ToolDefinition) {
     if span.is_disabled() {
         return;
@@ -39,7 +38,7 @@ pub(super) fn tool(span: &Span, definition: &ToolDefinition) {
     );
 }
 
-/// The call that is made now. Each attempt is a call of its own; the span keeps the last.
+/// Records the current call. Each attempt is a call of its own; the span keeps the last.
 pub(super) fn call(span: &Span, call: CallId, chain: ChainId, attempts: u32) {
     if span.is_disabled() {
         return;
@@ -49,7 +48,7 @@ pub(super) fn call(span: &Span, call: CallId, chain: ChainId, attempts: u32) {
     span.record("steward.attempts", attempts);
 }
 
-/// How the request ended.
+/// Records the outcome of the request.
 pub(super) fn end(span: &Span, result: &Result<Receipt>) {
     if span.is_disabled() {
         return;
@@ -58,7 +57,7 @@ pub(super) fn end(span: &Span, result: &Result<Receipt>) {
         Ok(_) => "success",
         Err(Error::ApprovalNeeded(_)) => "approval_needed",
         Err(error) if error.class() == ErrorClass::Denied => "denied",
-        // A call that may have had an effect has an error of its own by now.
+        // A call that may have had an effect already has its own error here.
         Err(error) => super::attempt::outcome(error, Idempotency::ReadOnly).name(),
     };
     span.record("steward.outcome", outcome);

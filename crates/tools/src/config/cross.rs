@@ -1,5 +1,4 @@
-//! Rules between the files: what one names must be somewhere in another, and fallbacks must lead
-//! somewhere.
+//! Checks across files: references must resolve, and fallbacks must not form a cycle.
 
 use super::files::Files;
 use super::node::Step;
@@ -9,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use steward_domain::{Environment, ToolName};
 
-/// Adds what does not fit together. Nothing is held against a name whose file could not be read.
+/// Adds problems across files. Names of an unreadable file are not reported.
 pub(super) fn check(files: &mut Files, known: Option<&BuiltinNames>) {
     let mut problems = Vec::new();
     let mut add = |file: &Path, line: u64, problem: String| {
@@ -61,8 +60,7 @@ fn domains(files: &Files, known: Option<&BuiltinNames>, add: &mut impl FnMut(&Pa
             }
         }
         for (place, tool) in domain.item.mcp_tools.iter().enumerate() {
-            // Seeds name tools of a server without the server; which one has it is known when it
-            // runs.
+            // A domain may name a tool without its server. The server is resolved at run time.
             let bare = !tool.contains('.') && !files.servers.names.is_empty();
             if let Some(problem) = (!bare).then(|| unknown(files, known, tool)).flatten() {
                 add(&files.domains.path, line("mcp_tools", place), format!("domain `{name}`: {problem}"));
@@ -90,8 +88,7 @@ fn tools(files: &Files, known: Option<&BuiltinNames>, add: &mut impl FnMut(&Path
     }
 }
 
-/// Why nothing can have this name, if so: it is not built in, and no server of this configuration
-/// can offer it.
+/// Why no tool can have this name: it is not built in, and no configured server can offer it.
 fn unknown(files: &Files, known: Option<&BuiltinNames>, tool: &str) -> Option<String> {
     let known = known?;
     let of_server =
@@ -116,18 +113,18 @@ fn unknown(files: &Files, known: Option<&BuiltinNames>, tool: &str) -> Option<St
     Some(format!("there is no tool `{tool}`{near}"))
 }
 
-/// The nearest name as a question, or else what to do.
+/// A suggestion of the nearest name, or other advice.
 fn advice(name: &str, there: &BTreeSet<&str>, otherwise: &str) -> String {
     let near = meant(name, there.iter().copied());
     if near.is_empty() { format!(": {otherwise}") } else { near }
 }
 
-/// Fallbacks that lead back to where they began.
+/// Reports cycles of fallbacks.
 fn cycles(files: &Files, environment: Environment, add: &mut impl FnMut(&Path, u64, String)) {
     let settings = files.settings.items.iter().map(|setting| {
         let settings = in_environment(&setting.item.1, environment);
         let line = setting.node.line_at(&[Step::Key("fallback_tools".into())]);
-        // A tool that falls back to itself is told by its own rules.
+        // A tool that falls back to itself is reported by its own check.
         let others = settings.fallback_tools.into_iter().flatten().filter(|tool| *tool != settings.tool_name);
         let others: Vec<ToolName> = others.collect();
         (settings.tool_name, (others, line))
@@ -147,7 +144,7 @@ fn cycles(files: &Files, environment: Environment, add: &mut impl FnMut(&Path, u
     }
 }
 
-/// Follows fallbacks in their order; the first circle that is met, as names.
+/// Follows fallbacks in order. Returns the first cycle as names.
 fn walk<'a>(
     ways: &'a BTreeMap<ToolName, (Vec<ToolName>, u64)>,
     at: &'a ToolName,

@@ -1,8 +1,8 @@
-//! Changes `mcp_servers.yaml` for a person who asks for it at the command line: everything else in
-//! the file, comments too, stays as it was.
+//! Edits `mcp_servers.yaml` on behalf of a user. The rest of the file, including comments, is
+//! unchanged.
 //!
-//! Invariant: the file is replaced only by one that reads back as what was meant; otherwise nothing
-//! is changed.
+//! Invariant: the new file is kept only if it parses to the intended configuration. Otherwise the
+//! old one is restored.
 
 use super::Configuration;
 use crate::error::{Error, Result};
@@ -13,7 +13,7 @@ const FILE: &str = "config/mcp_servers.yaml";
 const HEAD: &str =
     "# MCP servers whose tools are used. Schema: docs/schemas/config/mcp_servers.schema.json\nservers:\n";
 
-/// Adds a server at the end of the list.
+/// Appends a server to the list.
 pub fn add_server(home: &Path, server: &Valid<McpServer>) -> Result<()> {
     let path = home.join(FILE);
     let known = load(home)?;
@@ -38,7 +38,7 @@ pub fn add_server(home: &Path, server: &Valid<McpServer>) -> Result<()> {
     replace(home, &path, &changed, meant)
 }
 
-/// Takes a server out of the list.
+/// Removes a server from the list.
 pub fn remove_server(home: &Path, name: &ServerName) -> Result<()> {
     let path = home.join(FILE);
     let known = load(home)?;
@@ -87,7 +87,7 @@ fn read(path: &Path) -> Result<String> {
         .map_err(|error| Error::File { path: path.display().to_string(), detail: error.to_string() })
 }
 
-/// Writes the new text if it reads back as what is meant, else puts the old one back.
+/// Writes the new text if it parses to the intended configuration, otherwise restores the old one.
 fn replace(home: &Path, path: &PathBuf, text: &str, meant: impl Fn(&Configuration) -> bool) -> Result<()> {
     let failed =
         |error: std::io::Error| Error::File { path: path.display().to_string(), detail: error.to_string() };
@@ -111,25 +111,25 @@ fn replace(home: &Path, path: &PathBuf, text: &str, meant: impl Fn(&Configuratio
     Err(Error::Config { file: path.clone(), line: 1, problem })
 }
 
-/// In one step: a reader sees the old file or the new one.
+/// Writes atomically.
 fn write(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let beside = path.with_extension("yaml.new");
     std::fs::write(&beside, bytes)?;
     std::fs::rename(&beside, path)
 }
 
-/// How far the items of the list are indented.
+/// The indentation of the list's items.
 fn item_indent(line: &str) -> Option<usize> {
     line.trim_start().starts_with("- ").then(|| line.len() - line.trim_start().len())
 }
 
-/// The name that an item of the list begins with.
+/// The name at the start of a list item.
 fn item_name(line: &str) -> Option<&str> {
     let name = line.trim_start().strip_prefix("- ")?.trim_start().strip_prefix("name:")?.trim();
     Some(name.split('#').next().unwrap_or(name).trim().trim_matches(['"', '\'']))
 }
 
-/// A server as an item of the list, with only what differs from the defaults.
+/// A server as a list item, without default values.
 fn block(server: &McpServer, indent: usize) -> Result<String> {
     let bug = |error: String| Error::Bug { detail: error };
     let mut value = serde_json::to_value(server).map_err(|error| bug(error.to_string()))?;
@@ -167,7 +167,7 @@ fn block(server: &McpServer, indent: usize) -> Result<String> {
     Ok(text)
 }
 
-/// Takes out what says nothing.
+/// Removes empty values.
 fn prune(value: &mut serde_json::Value) {
     if let serde_json::Value::Object(map) = value {
         map.values_mut().for_each(prune);

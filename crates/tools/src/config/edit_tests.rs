@@ -1,4 +1,4 @@
-//! Adding and removing servers leaves the rest of the file alone.
+//! Tests that adding and removing servers leaves the rest of the file unchanged.
 
 use super::*;
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! The three files, each read as far as it can be.
+//! Reads the three files as far as possible.
 
 use super::node::{Entry, Kind, Node};
 use super::overrides;
@@ -11,26 +11,26 @@ use steward_domain::{
     CategoryName, Check, Domain, Environment, McpServer, ToolCategory, ToolConfiguration, Valid,
 };
 
-/// Something of a file, with its place. Where something was wrong with it, this is the rest of it:
-/// it is good for finding more that is wrong, and no configuration is made of it.
+/// An item of a file with its position. If it has errors, this is the valid rest. The rest is used
+/// to find more errors, never to build a configuration.
 #[derive(Debug)]
 pub(super) struct Located<T> {
     pub(super) item: T,
     pub(super) node: Node,
 }
 
-/// What one file says.
+/// The content of one file.
 #[derive(Debug)]
 pub(super) struct File<T> {
     pub(super) path: PathBuf,
     pub(super) items: Vec<Located<T>>,
-    /// Every name in it, also of what could not be read, so that one mistake is not told twice.
+    /// Every name in the file, including invalid items, so that one mistake is reported once.
     pub(super) names: BTreeSet<String>,
-    /// Whether the file could be read at all.
+    /// Whether the file could be parsed.
     pub(super) readable: bool,
 }
 
-/// A tool's settings and the category they stand under.
+/// A tool's settings and its category.
 pub(super) type Setting = (Option<CategoryName>, ToolConfiguration);
 
 /// All three files.
@@ -53,7 +53,7 @@ impl Files {
         Self { environment, categories, settings, domains, servers, problems }
     }
 
-    /// What the files say, after nothing was found wrong with them.
+    /// Builds the configuration after no problem was found.
     pub(super) fn configuration(self, environment: Environment) -> Configuration {
         let mut tools = Tools::default();
         for Located { item, .. } in self.categories.items {
@@ -75,13 +75,13 @@ impl Files {
     }
 }
 
-/// The rules of each item were checked on reading: nothing is left out here.
+/// Each item was validated while reading, so none is dropped here.
 fn valid<T: Check>(file: File<T>) -> impl Iterator<Item = Valid<T>> {
     file.items.into_iter().filter_map(|placed| placed.item.validate().ok())
 }
 
-/// Opens `folder/name.yaml`, `.yml` or `.json`. The tree is empty when there is no file, and
-/// missing when it cannot be read.
+/// Opens `folder/name.yaml`, `.yml` or `.json`. The tree is empty if there is no file, and `None`
+/// if the file is unreadable.
 fn open(folder: &Path, name: &str) -> (ProblemList, Option<Node>) {
     let mut found = ["yaml", "yml", "json"].map(|ending| folder.join(format!("{name}.{ending}"))).into_iter();
     let there = found.by_ref().find(|path| path.exists());
@@ -107,7 +107,7 @@ fn open(folder: &Path, name: &str) -> (ProblemList, Option<Node>) {
     }
 }
 
-/// The entries of a file, each under a key that is known.
+/// The sections of a file. Unknown keys are reported.
 fn sections(gathered: &mut ProblemList, node: Option<&Node>, known: &[&str]) -> BTreeMap<String, Entry> {
     let Some(node) = node else { return BTreeMap::new() };
     let Some(entries) = node.entries() else {
@@ -131,8 +131,8 @@ fn sections(gathered: &mut ProblemList, node: Option<&Node>, known: &[&str]) -> 
     sections
 }
 
-/// What is listed, or stands under its names. Each comes with its name, if it has one, and a name
-/// of its own in it.
+/// The items of a list or of a mapping of names. Each has its name, if any; the name is also set as
+/// a field.
 fn listed(
     gathered: &mut ProblemList,
     section: &Entry,
@@ -190,7 +190,7 @@ fn whose(what: &str, name: Option<&String>, place: usize) -> String {
     name.map_or_else(|| format!("{what} {}", place + 1), |name| format!("{what} `{name}`"))
 }
 
-/// A file with one section of items that have a name.
+/// Reads a file with one section of named items.
 fn simple<T: Check + serde::de::DeserializeOwned>(
     folder: &Path,
     file: &str,
@@ -248,7 +248,7 @@ fn tools(
     (environment, categories, settings)
 }
 
-/// The settings of tools in one place of the file.
+/// Reads the tool settings of one section.
 fn tool_settings(
     gathered: &mut ProblemList,
     section: &Entry,

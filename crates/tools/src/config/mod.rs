@@ -2,10 +2,9 @@
 //! `config/mcp_servers.yaml` of a home, in YAML or JSON.
 //!
 //! Invariants
-//! - A [`Configuration`] is whole and right: every rule of every file and between the files held
-//!   when it was read.
-//! - What is wrong is told all at once, each with file, line and what to do.
-//! - The same files give the same configuration: nothing here reads the environment of the process
+//! - A [`Configuration`] is complete and valid: all rules within and across files were checked.
+//! - All problems are reported together, each with file, line and advice.
+//! - The same files give the same configuration. Nothing here reads the environment of the process
 //!   or a clock.
 
 mod cross;
@@ -31,14 +30,14 @@ use steward_domain::{
     ToolName, Valid,
 };
 
-/// What an operator laid down.
+/// The operator's configuration.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Configuration {
-    /// Whose overrides apply.
+    /// The environment whose overrides apply.
     pub environment: Environment,
     /// Categories and the tools in them.
     pub tools: Tools,
-    /// Fields of knowledge.
+    /// The domains.
     pub domains: BTreeMap<DomainName, Valid<Domain>>,
     /// MCP servers.
     pub servers: BTreeMap<ServerName, Valid<McpServer>>,
@@ -49,26 +48,26 @@ pub struct Configuration {
 pub struct Tools {
     /// Categories with the settings of their tools.
     pub categories: BTreeMap<CategoryName, ToolCategory>,
-    /// Settings of tools that are in no category here.
+    /// Settings of tools without a category.
     pub tools: BTreeMap<ToolName, ToolConfiguration>,
 }
 
-/// What is laid down for one tool, with the environment's overrides in it.
+/// The effective settings of one tool, including the overrides of the environment.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EffectiveToolConfig {
-    /// The category it stands under.
+    /// The category.
     pub category: Option<CategoryName>,
     /// Its settings.
     pub settings: ToolConfiguration,
 }
 
 impl Configuration {
-    /// Reads the configuration of a home; files that are not there count as empty.
+    /// Loads the configuration of a home. Missing files count as empty.
     pub fn load(folder: impl AsRef<Path>) -> Result<Self, Problems> {
         Source::of(folder).load()
     }
 
-    /// What is laid down for each tool in this environment.
+    /// The effective settings of each tool in this environment.
     #[must_use]
     pub fn laid(&self) -> BTreeMap<ToolName, EffectiveToolConfig> {
         let laid = |category: Option<&CategoryName>, settings: &ToolConfiguration| EffectiveToolConfig {
@@ -83,29 +82,28 @@ impl Configuration {
     }
 }
 
-/// Where a configuration is read from, and what is known beside it.
+/// The location of a configuration, and the names that are known without it.
 #[derive(Debug, Clone, Default)]
 pub struct Source {
-    /// The home: the files are in its folder `config`.
+    /// The home. The files are in its folder `config`.
     pub folder: PathBuf,
-    /// Whose overrides apply unless `tools.yaml` says otherwise.
+    /// The environment whose overrides apply, unless `tools.yaml` sets another.
     pub environment: Environment,
-    /// What there is without any configuration. When nothing is given, no name of a tool is held to
-    /// be wrong.
+    /// The built-in names. Without them, no tool name is reported as unknown.
     pub known: Option<BuiltinNames>,
 }
 
-/// What is built in.
+/// The built-in names.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct BuiltinNames {
     /// Tools and sub-agents.
     pub tools: BTreeSet<ToolName>,
-    /// Categories that they name.
+    /// Their categories.
     pub categories: BTreeSet<CategoryName>,
 }
 
 impl Source {
-    /// The files of a home, for production, with nothing known beside them.
+    /// The files of a home, for production, without built-in names.
     pub fn of(folder: impl AsRef<Path>) -> Self {
         Self { folder: folder.as_ref().to_owned(), ..Self::default() }
     }
@@ -116,7 +114,7 @@ impl Source {
         self.folder.join("config")
     }
 
-    /// Reads and checks everything.
+    /// Loads and validates everything.
     pub fn load(&self) -> Result<Configuration, Problems> {
         let mut files = files::Files::read(&self.config_folder());
         cross::check(&mut files, self.known.as_ref());

@@ -1,31 +1,30 @@
-//! A file as a tree in which every value knows its line. JSON is YAML too, so there is one reader
-//! for both.
+//! A file as a tree with line numbers. JSON is a subset of YAML, so one parser reads both.
 //!
-//! The tree is read first and given types afterwards, part by part: that is how every mistake of a
-//! file is found in one go, and how a rule that spans fields, files or both can still name a line.
+//! The tree is parsed first and typed part by part afterwards. All errors of a file are found in
+//! one pass, and a rule across fields or files can still name a line.
 
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::Value as Json;
 use serde_saphyr::{DuplicateKeyPolicy, Spanned};
 use std::fmt;
 
-/// A value and the line it begins in.
+/// A value and its first line.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Node {
     pub(super) line: u64,
     pub(super) kind: Kind,
 }
 
-/// What a value is.
+/// The kind of a value.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Kind {
     Scalar(Json),
-    /// Each with the place it had in the file, which stays when others are taken out.
+    /// The items with their index in the file, which stays when others are removed.
     List(Vec<(usize, Node)>),
     Map(Vec<Entry>),
 }
 
-/// A key, its line, and what stands under it.
+/// A key, its line and its value.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Entry {
     pub(super) key: String,
@@ -33,7 +32,7 @@ pub(super) struct Entry {
     pub(super) value: Node,
 }
 
-/// A step on the way to a value.
+/// One step of a path to a value.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Step {
     Key(String),
@@ -41,8 +40,8 @@ pub(super) enum Step {
 }
 
 impl Node {
-    /// The tree of a text, and what is wrong with it as (line, problem). A key that stands twice is
-    /// told and its first value kept; any other mistake of the syntax ends the reading.
+    /// Parses a text. Returns the tree and the errors as (line, message). A duplicate key is
+    /// reported and its first value is used; any other syntax error ends the parsing.
     pub(super) fn parse(text: &str) -> (Option<Self>, Vec<(u64, String)>) {
         let empty = |line: &str| line.trim().is_empty() || line.trim_start().starts_with('#');
         if text.lines().all(empty) {
@@ -52,12 +51,12 @@ impl Node {
             Ok(node) => return (Some(node), Vec::new()),
             Err(problem) => problem,
         };
-        // What a repeated key hides is worth knowing as well.
+        // Continues after a duplicate key, to find more errors.
         let rest = read(text, DuplicateKeyPolicy::FirstWins).ok();
         (rest, vec![first])
     }
 
-    /// As JSON, for serde.
+    /// The value as JSON, for serde.
     pub(super) fn json(&self) -> Json {
         match &self.kind {
             Kind::Scalar(value) => value.clone(),
@@ -68,7 +67,7 @@ impl Node {
         }
     }
 
-    /// The entries of a mapping; nothing at all counts as an empty one.
+    /// The entries of a mapping. A null value counts as an empty mapping.
     pub(super) fn entries(&self) -> Option<&[Entry]> {
         match &self.kind {
             Kind::Map(entries) => Some(entries),
@@ -77,19 +76,19 @@ impl Node {
         }
     }
 
-    /// What stands under a key.
+    /// The entry with this key.
     pub(super) fn get(&self, key: &str) -> Option<&Entry> {
         self.entries()?.iter().find(|entry| entry.key == key)
     }
 
-    /// Takes an entry out.
+    /// Removes an entry.
     pub(super) fn take(&mut self, key: &str) -> Option<Entry> {
         let Kind::Map(entries) = &mut self.kind else { return None };
         let place = entries.iter().position(|entry| entry.key == key)?;
         Some(entries.remove(place))
     }
 
-    /// Adds a text, as if it stood where the value begins. An empty value becomes a mapping.
+    /// Adds a text entry with the line of the value. A null value becomes a mapping.
     pub(super) fn put(&mut self, key: &str, text: &str) {
         if self.kind == Kind::Scalar(Json::Null) {
             self.kind = Kind::Map(Vec::new());
@@ -101,8 +100,8 @@ impl Node {
         }
     }
 
-    /// The values on the way, each with its line, as far as they are there. A key's own line
-    /// counts, not that of what follows it.
+    /// The existing values on a path, each with its line. A key's own line counts, not that of its
+    /// value.
     fn along<'a>(&'a self, steps: &'a [Step]) -> impl Iterator<Item = (&'a Self, u64, Step)> {
         let mut node = self;
         steps.iter().map_while(move |step| {
@@ -122,17 +121,17 @@ impl Node {
         })
     }
 
-    /// The line of the deepest value on the way that is there.
+    /// The line of the deepest existing value on a path.
     pub(super) fn line_at(&self, steps: &[Step]) -> u64 {
         self.along(steps).last().map_or(self.line, |(_, line, _)| line)
     }
 
-    /// Whether the whole way is there.
+    /// Whether the whole path exists.
     pub(super) fn has(&self, steps: &[Step]) -> bool {
         self.along(steps).count() == steps.len()
     }
 
-    /// The value at the end of the way.
+    /// The value at the end of a path.
     pub(super) fn at<'a>(&'a self, steps: &'a [Step]) -> Option<&'a Self> {
         if steps.is_empty() {
             return Some(self);
@@ -141,14 +140,14 @@ impl Node {
         found.map(|(node, _, _)| node)
     }
 
-    /// The way with the places that items had in the file.
+    /// The path with the item indexes of the file.
     pub(super) fn in_file(&self, steps: &[Step]) -> Vec<Step> {
         let there: Vec<Step> = self.along(steps).map(|(_, _, step)| step).collect();
         let rest = steps.iter().skip(there.len()).cloned();
         there.iter().cloned().chain(rest).collect()
     }
 
-    /// Takes the value at the end of the way out of the tree. False when it is not there.
+    /// Removes the value at the end of a path. False if it does not exist.
     pub(super) fn remove(&mut self, steps: &[Step]) -> bool {
         let [first, rest @ ..] = steps else { return false };
         match (first, &mut self.kind) {
@@ -178,8 +177,8 @@ fn read(text: &str, duplicate_keys: DuplicateKeyPolicy) -> Result<Node, (u64, St
     let options = serde_saphyr::options! { duplicate_keys: duplicate_keys, with_snippet: false };
     serde_saphyr::from_str_with_options::<Spanned<Raw>>(text, options).map(Raw::node).map_err(|error| {
         let line = error.location().map_or(1, |location| location.line());
-        // The first line of the message is the reason, after or before a place that we give
-        // ourselves.
+        // The first line of the message is the reason. Its position is removed, because the caller
+        // adds one.
         let message = error.to_string();
         let reason = message.lines().next().unwrap_or_default().trim_start_matches("error: ");
         let reason = match reason.strip_prefix("line ").and_then(|rest| rest.split_once(": ")) {
@@ -197,7 +196,7 @@ fn read(text: &str, duplicate_keys: DuplicateKeyPolicy) -> Result<Node, (u64, St
     })
 }
 
-/// A value as the YAML reader hands it over.
+/// A value as the YAML parser returns it.
 enum Raw {
     Scalar(Json),
     List(Vec<Spanned<Raw>>),

@@ -1,5 +1,4 @@
-//! What changes in an environment: settings replace settings, parameters and rate limits are
-//! changed one by one.
+//! Environment overrides: settings are replaced, parameters and rate limits are merged.
 
 use super::node::{Kind, Node};
 use super::problem::meant;
@@ -7,7 +6,7 @@ use super::typed::ProblemList;
 use serde_json::Value as Json;
 use steward_domain::{Environment, JsonObject, ToolConfiguration};
 
-/// Settings that an environment can change. Anything else there must be the name of a parameter.
+/// Settings that an environment can override. Any other key must be the name of a parameter.
 const SETTINGS: [&str; 14] = [
     "enabled",
     "version",
@@ -25,8 +24,8 @@ const SETTINGS: [&str; 14] = [
     "poll",
 ];
 
-/// The settings of a tool with what its environment changes. The overrides were checked when they
-/// were read.
+/// The settings of a tool with the overrides of an environment. The overrides were validated on
+/// reading.
 #[must_use]
 pub fn in_environment(settings: &ToolConfiguration, environment: Environment) -> ToolConfiguration {
     let Some(changes) =
@@ -49,15 +48,15 @@ pub fn in_environment(settings: &ToolConfiguration, environment: Environment) ->
     serde_json::from_value(Json::Object(whole)).unwrap_or_else(|_| settings.clone())
 }
 
-/// Changes the object under a key, which is made when it is not there.
+/// Merges into the object under a key, which is created if absent.
 fn extend(whole: &mut JsonObject, key: &str, changes: impl IntoIterator<Item = (String, Json)>) {
     if let Json::Object(object) = whole.entry(key).or_insert_with(|| JsonObject::new().into()) {
         object.extend(changes);
     }
 }
 
-/// Checks the overrides of a tool: each is a setting that fits, or a parameter that the tool or its
-/// category has.
+/// Validates the overrides of a tool: each is a valid setting, or a parameter of the tool or its
+/// category.
 pub(super) fn check(gathered: &mut ProblemList, tool: &str, node: &Node, shared: Option<&Node>) {
     let Some(environments) = node.get("environment_overrides").and_then(|entry| entry.value.entries()) else {
         return;

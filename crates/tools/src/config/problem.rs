@@ -1,19 +1,18 @@
-//! What is wrong with the configuration: file, line, and what to do. Always all of it, in the order
-//! of files and lines.
+//! Configuration problems with file, line and advice. All are reported, sorted by file and line.
 
 use crate::error::Error;
 use std::fmt;
 use std::path::PathBuf;
 use steward_domain::{Coded, ErrorClass};
 
-/// One thing that is wrong.
+/// One problem.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Problem {
-    /// In which file.
+    /// The file.
     pub file: PathBuf,
-    /// In which line, from 1.
+    /// The line, from 1.
     pub line: u64,
-    /// What it is, and what to do.
+    /// The problem, and what to do.
     pub problem: String,
 }
 
@@ -29,19 +28,19 @@ impl From<Problem> for Error {
     }
 }
 
-/// Everything that is wrong, at least one thing.
+/// All problems; at least one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problems(Vec<Problem>);
 
 impl Problems {
-    /// In order and without doubles; nothing when nothing is wrong.
+    /// Sorted and without duplicates. `None` if there are none.
     pub(crate) fn of(mut problems: Vec<Problem>) -> Option<Self> {
         problems.sort();
         problems.dedup();
         (!problems.is_empty()).then_some(Self(problems))
     }
 
-    /// Each of them.
+    /// Iterates over the problems.
     pub fn iter(&self) -> impl Iterator<Item = &Problem> {
         self.0.iter()
     }
@@ -74,7 +73,7 @@ impl Coded for Problems {
     }
 }
 
-/// `did you mean …?` in brackets of the sentence, or nothing.
+/// `; did you mean …?`, or an empty string.
 pub(super) fn meant<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     let near = crate::registry::nearest(name, known, 1);
     near.first().map(|near| format!("; did you mean `{near}`?")).unwrap_or_default()

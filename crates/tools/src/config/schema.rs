@@ -4,7 +4,7 @@ use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Value as Json, json};
 use steward_domain::{Domain, Environment, McpServer, ToolCategory, ToolConfiguration};
 
-/// Name of the file, without its ending, to its JSON Schema.
+/// The file names, without extension, and their JSON Schemas.
 #[must_use]
 pub fn schemas() -> [(&'static str, Json); 3] {
     [
@@ -40,7 +40,7 @@ fn tools() -> Json {
     file("Tools", "Categories, and the settings of single tools.", &properties, generator)
 }
 
-/// A list of items that say their names, or a mapping of names to items.
+/// A list of items with names, or a mapping of names to items.
 fn list_or_map(item: &Json) -> Json {
     json!({ "anyOf": [
         { "type": "array", "items": { "allOf": [item], "required": ["name"] } },
@@ -50,7 +50,7 @@ fn list_or_map(item: &Json) -> Json {
 
 fn file(title: &str, description: &str, properties: &Json, mut generator: SchemaGenerator) -> Json {
     let mut definitions = Json::Object(generator.take_definitions(true).into_iter().collect());
-    // What stands under its name need not repeat it.
+    // An item in a mapping need not repeat its name.
     for (entity, field) in [
         ("Domain", "name"),
         ("McpServer", "name"),

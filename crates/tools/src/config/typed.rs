@@ -1,5 +1,5 @@
-//! From a tree to a typed value, with every mistake on the way: what does not fit is told, taken
-//! out, and the reading goes on.
+//! Converts a tree to a typed value. Each error is reported, its value removed, and the conversion
+//! continues.
 
 use super::node::{Node, Step};
 use super::problem::{Problem, meant};
@@ -8,7 +8,7 @@ use serde_path_to_error::Segment;
 use std::path::PathBuf;
 use steward_domain::Check;
 
-/// Where mistakes of one file are gathered.
+/// Collects the problems of one file.
 #[derive(Debug, Default)]
 pub(super) struct ProblemList {
     pub(super) file: PathBuf,
@@ -20,13 +20,13 @@ impl ProblemList {
         self.problems.push(Problem { file: self.file.clone(), line, problem: problem.into() });
     }
 
-    /// The value, and the tree that it was made from. What does not fit has been told and is not in
-    /// either of them; nothing is left when the rest makes no value. `whose` names it in messages:
-    /// ``tool `crm.find` ``.
+    /// Converts a tree. Returns the value and the tree that it was made from, both without the
+    /// invalid parts, which were reported. `None` if the rest is not a valid value. `whose` names
+    /// the item in messages: ``tool `crm.find` ``.
     pub(super) fn typed<T: DeserializeOwned>(&mut self, node: &Node, whose: &str) -> Option<(T, Node)> {
         let mut rest = node.clone();
         let mut removed: Vec<Vec<Step>> = Vec::new();
-        // Every round takes a value out of the tree, so there is an end to it.
+        // Every iteration removes a value from the tree, so the loop ends.
         loop {
             let error = match serde_path_to_error::deserialize::<_, T>(rest.json()) {
                 Ok(value) => return Some((value, rest)),
@@ -52,8 +52,8 @@ impl ProblemList {
         }
     }
 
-    /// The same with the rules that span fields. A rule is not held against a field that was taken
-    /// out before.
+    /// Converts a tree and checks the rules across fields. Fields that were removed are not
+    /// checked.
     pub(super) fn checked<T: Check + DeserializeOwned>(
         &mut self,
         node: &Node,
@@ -74,7 +74,7 @@ impl ProblemList {
     }
 }
 
-/// The way to where the reading stopped.
+/// The path to the value where deserialization failed.
 fn steps<E>(error: &serde_path_to_error::Error<E>, message: &str, rest: &Node) -> Vec<Step> {
     let known = error.path().iter().map_while(|segment| match segment {
         Segment::Seq { index } => Some(Step::Index(*index)),
@@ -82,7 +82,7 @@ fn steps<E>(error: &serde_path_to_error::Error<E>, message: &str, rest: &Node) -
         Segment::Enum { .. } | Segment::Unknown => None,
     });
     let mut steps: Vec<Step> = known.collect();
-    // A key that is one of several words is not on the way that serde tells, only in its message.
+    // Serde reports an unknown map key of an enum type only in its message, not in its path.
     let word = message.strip_prefix("unknown variant `").and_then(|rest| rest.split('`').next());
     if let Some(word) = word
         && rest.at(&steps).is_some_and(|node| node.get(word).is_some())
@@ -92,14 +92,13 @@ fn steps<E>(error: &serde_path_to_error::Error<E>, message: &str, rest: &Node) -
     steps
 }
 
-/// `poll.carry[2]` as a way.
+/// Parses a path such as `poll.carry[2]`.
 fn field_steps(field: &str) -> Vec<Step> {
     let parts = field.split(['.', '[']).map(|part| part.trim_end_matches(']'));
     parts.map(|part| part.parse().map_or_else(|_| Step::Key(part.to_owned()), Step::Index)).collect()
 }
 
-/// The field in front of what is said of it. A field that is unknown is named by the message
-/// itself.
+/// The path prefix of a message. For an unknown field the message itself names the field.
 fn place(path: &[Step], message: &str) -> String {
     let path = if message.starts_with("unknown field") {
         path.split_last().map_or(path, |(_, rest)| rest)
@@ -117,7 +116,7 @@ fn place(path: &[Step], message: &str) -> String {
     if text.is_empty() { text } else { format!("`{text}`: ") }
 }
 
-/// Serde's words in ours, with what to do.
+/// Rewrites a serde message and adds advice.
 fn teach(message: &str) -> String {
     let quoted =
         |text: &str| -> Vec<String> { text.split('`').skip(1).step_by(2).map(str::to_owned).collect() };

@@ -1,11 +1,11 @@
-//! Hot reload: the folder is watched, a change that is right comes into force, one that is not is
-//! told and changes nothing.
+//! Hot reload: the folder is watched. A valid change takes effect; an invalid one is reported and
+//! ignored.
 //!
 //! Invariants
-//! - There is always a configuration in force: the last one that was right.
-//! - Listeners hear of changes one after the other, in the order of their generations, before
-//!   [`Watcher::reload`] returns.
-//! - Nothing is left running when the [`Watcher`] is dropped.
+//! - There is always a configuration in effect: the last valid one.
+//! - Listeners are called sequentially, in the order of generations, before [`Watcher::reload`]
+//!   returns.
+//! - Nothing keeps running when the [`Watcher`] is dropped.
 
 use super::problem::{Problem, Problems};
 use super::{Configuration, Source};
@@ -17,59 +17,59 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-/// Editors write in several steps: this long must nothing happen before the files are read.
+/// Editors write in several steps, so the folder must be idle for this long before it is read.
 const QUIET: Duration = Duration::from_millis(40);
-/// But a folder that is never quiet is read all the same.
+/// The maximum number of such waits, so that a busy folder is read as well.
 const ROUNDS: usize = 25;
 
-/// What came of a change.
+/// The result of a change.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Change {
-    /// A new configuration is in force.
+    /// A new configuration took effect.
     Applied {
-        /// Which one it is, from 1.
+        /// The generation, from 1.
         generation: u64,
-        /// What is in force now.
+        /// The new configuration.
         configuration: Arc<Configuration>,
     },
-    /// The files are wrong; what was in force still is.
+    /// The files are invalid. The previous configuration stays in effect.
     Refused {
-        /// Which one is still in force.
+        /// The generation that stays in effect.
         generation: u64,
-        /// What is wrong.
+        /// The problems.
         problems: Problems,
     },
 }
 
-/// Keeps a configuration in step with its files until it is dropped.
+/// Reloads a configuration when its files change, until it is dropped.
 pub struct Watcher {
     live: Arc<Live>,
-    // Both end with the handle: dropping the set aborts the task, dropping the eye closes the
+    // Both end with the handle: dropping the set aborts the task, dropping the watcher closes the
     // kernel's queue.
     _tasks: JoinSet<()>,
 }
 
-/// Hears of every change.
+/// Called on every change.
 type Listener = Box<dyn Fn(&Change) + Send + Sync>;
 
 struct Live {
     source: Source,
     listener: Listener,
     current: RwLock<(u64, Arc<Configuration>)>,
-    /// Held while files are read and listeners told, so that changes come one after the other.
+    /// Locked while files are read and listeners called, so that changes are sequential.
     turn: Mutex<()>,
     told: watch::Sender<Option<Change>>,
 }
 
 impl Watcher {
-    /// Reads the configuration, tells the listener, and watches from then on. Must be called inside
-    /// a Tokio runtime.
+    /// Loads the configuration, calls the listener, and starts watching. It must be called inside a
+    /// Tokio runtime.
     pub fn start(
         source: Source,
         listener: impl Fn(&Change) + Send + Sync + 'static,
     ) -> Result<Self, Problems> {
         let (events, heard) = mpsc::channel(64);
-        // Watching begins before reading: a change in between is seen twice rather than never.
+        // Watching starts before loading, so that a change in between is not missed.
         let eye = watching(&source, events)?;
         let configuration = Arc::new(source.load()?);
         let told = watch::Sender::new(None);
@@ -82,25 +82,25 @@ impl Watcher {
         Ok(Self { live, _tasks: tasks })
     }
 
-    /// What is in force.
+    /// The configuration in effect.
     #[must_use]
     pub fn current(&self) -> Arc<Configuration> {
         self.live.current().1
     }
 
-    /// Which configuration is in force, from 1.
+    /// The generation in effect, from 1.
     #[must_use]
     pub fn generation(&self) -> u64 {
         self.live.current().0
     }
 
-    /// Reads the files now. The listener has been told when this returns; the generation in force
-    /// is given back.
+    /// Reloads the files now. The listener was called when this returns. Returns the generation in
+    /// effect.
     pub fn reload(&self) -> Result<u64, Problems> {
         self.live.reload()
     }
 
-    /// The last thing that happened, and a way to wait for the next.
+    /// The last change, and a receiver for the next.
     #[must_use]
     pub fn changes(&self) -> watch::Receiver<Option<Change>> {
         self.live.told.subscribe()
@@ -116,8 +116,8 @@ impl Live {
         let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         let (generation, before) = self.current();
         match self.source.load() {
-            // Refused before and right again as it was: whoever showed the problems must hear that
-            // they are gone.
+            // The files are valid again and unchanged. Listeners must learn that the reported
+            // problems are gone.
             Ok(after) if after == *before => {
                 let refused = matches!(&*self.told.borrow(), Some(Change::Refused { .. }));
                 if refused {
@@ -145,7 +145,7 @@ impl Live {
     }
 }
 
-/// Reads the files again whenever the folder was touched and has come to rest.
+/// Reloads the files when the folder has changed and is idle.
 async fn follow(live: Arc<Live>, mut eye: RecommendedWatcher, mut heard: mpsc::Receiver<()>) {
     while heard.recv().await.is_some() {
         for _ in 0..ROUNDS {
@@ -153,8 +153,8 @@ async fn follow(live: Arc<Live>, mut eye: RecommendedWatcher, mut heard: mpsc::R
                 break;
             }
         }
-        // The folder may have come, gone or been exchanged: an eye on the old one sees nothing any
-        // more.
+        // The folder may have been created, removed or replaced. A watch on the old one reports
+        // nothing any more.
         let _ = eye.unwatch(&live.source.config_folder());
         let _ = look(&mut eye, &live.source);
         let live = live.clone();
@@ -164,8 +164,8 @@ async fn follow(live: Arc<Live>, mut eye: RecommendedWatcher, mut heard: mpsc::R
     }
 }
 
-/// Looks at the folder `config`, or at the home while there is none. Never at both: the home is
-/// where the database lies, and each page that is written to it would be an event.
+/// Watches the folder `config`, or the home while there is none. The home is not watched longer,
+/// because it contains the database and each write would be an event.
 fn look(eye: &mut RecommendedWatcher, source: &Source) -> notify::Result<()> {
     eye.watch(&source.folder, RecursiveMode::NonRecursive)?;
     let folder = source.config_folder();
@@ -175,14 +175,13 @@ fn look(eye: &mut RecommendedWatcher, source: &Source) -> notify::Result<()> {
     Ok(())
 }
 
-/// An eye that says when something happened to the files.
+/// Creates a watcher that signals changes of the files.
 fn watching(source: &Source, events: mpsc::Sender<()>) -> Result<RecommendedWatcher, Problems> {
     let folder = source.config_folder();
     let inside = folder.canonicalize().unwrap_or_else(|_| folder.clone());
     let watched = folder;
     let on_event = move |event: notify::Result<notify::Event>| {
-        // Reading the files is an event as well; only writing counts. An error means that something
-        // may have been missed.
+        // Read access is ignored. An error means that events may have been lost.
         let matters = event.is_err()
             || event.is_ok_and(|event| {
                 let ours = |path: &PathBuf| path.starts_with(&watched) || path.starts_with(&inside);
@@ -190,7 +189,7 @@ fn watching(source: &Source, events: mpsc::Sender<()>) -> Result<RecommendedWatc
                     && (event.paths.is_empty() || event.paths.iter().any(ours))
             });
         if matters {
-            // A full channel means that a reading is due anyway.
+            // A full channel means that a reload is pending anyway.
             let _ = events.try_send(());
         }
     };

@@ -1,23 +1,21 @@
-//! Which addresses are the public Internet, which belong to a private network, and which nobody may
-//! be sent to.
+//! Classifies IP addresses: public, private, or never allowed.
 //!
-//! Invariant: an address is public only when no entry of the registries for special purposes covers
-//! it. IPv6 is read the other way round: only `2000::/3` is handed out as global unicast, so
-//! everything else is refused before the exceptions inside it are looked at. Forms that carry an
-//! IPv4 address (mapped, compatible, NAT64, 6to4, Teredo, ISATAP) are refused as a whole: whoever
-//! means an IPv4 address can write it.
+//! Invariant: an address is public only if no entry of the special-purpose registries covers it.
+//! For IPv6 only `2000::/3` is global unicast, so everything else is rejected before the exceptions
+//! inside it are checked. Forms that embed an IPv4 address (mapped, compatible, NAT64, 6to4,
+//! Teredo, ISATAP) are always rejected: a caller can write the IPv4 address itself.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// How far an address may be reached.
+/// The class of an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reach {
     /// The public Internet.
     Public,
-    /// This machine or its own networks: only where the operator named the host and said that it is
-    /// private.
+    /// This machine or its networks. Allowed only if the operator listed the host and enabled
+    /// private destinations.
     Private(&'static str),
-    /// Nobody: metadata services, link-local, multicast, documentation, addresses in disguise.
+    /// Never allowed: metadata services, link-local, multicast, documentation, embedded addresses.
     Never(&'static str),
 }
 
@@ -38,8 +36,7 @@ const fn v6(head: [u16; 4], tail: [u16; 4], length: u8, reach: Reach) -> Range6 
 
 use Reach::{Never, Private};
 
-/// Single addresses stand before the ranges that hold them, because the first entry that fits
-/// decides.
+/// Single addresses come before the ranges that contain them, because the first match decides.
 const SPECIAL4: [Range4; 24] = [
     v4(169, 254, 0, 0, 16, Never("link-local and cloud metadata, 169.254.0.0/16")),
     v4(100, 100, 100, 200, 32, Never("cloud metadata, 100.100.100.200")),
@@ -95,7 +92,7 @@ const SPECIAL6: [Range6; 23] = [
     v6([0x3fff, 0, 0, 0], NONE, 20, Never("documentation, 3fff::/20")),
 ];
 
-/// How far this address may be reached.
+/// Classifies an address.
 #[must_use]
 pub fn reach(address: IpAddr) -> Reach {
     match address {
@@ -104,8 +101,8 @@ pub fn reach(address: IpAddr) -> Reach {
     }
 }
 
-/// Whether a request may go to this address; `private` says that the operator named the host as a
-/// private one.
+/// Whether a request may go to this address. `private` means that the operator allowed private
+/// addresses for this host.
 pub fn address_allowed(address: IpAddr, private: bool) -> Result<(), &'static str> {
     match reach(address) {
         Reach::Public => Ok(()),
@@ -127,7 +124,7 @@ fn reach6(address: Ipv6Addr) -> Reach {
         return range.2;
     }
     let [first, _, _, _, e, f, _, _] = address.segments();
-    // ISATAP writes `0:5efe` (or `200:5efe`) before an IPv4 address, below any prefix.
+    // ISATAP puts `0:5efe` (or `200:5efe`) before an IPv4 address, below any prefix.
     if f == 0x5efe && e & !0x0200 == 0 {
         return Reach::Never("an IPv4 address in disguise, ISATAP");
     }

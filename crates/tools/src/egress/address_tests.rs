@@ -1,4 +1,4 @@
-//! The edges of every range: the first and the last address in it, and its neighbours outside.
+//! Tests of the bounds of every range: its first and last address, and the neighbours outside.
 
 use super::*;
 

@@ -1,16 +1,15 @@
-//! The door for outbound HTTP of tools: an allow-list, one lookup, one check, one connection.
+//! Outbound HTTP of tools: an allow-list, one DNS lookup, one check, one connection.
 //!
 //! Invariants
-//! - Nothing is sent to a host that the operator has not listed; an empty list reaches nothing.
-//! - A name is looked up once for each hop. Every address it has is checked, and the connection
-//!   goes to one of those very addresses, so that a second answer of the name server changes
-//!   nothing.
-//! - A redirect is a new destination: it passes every check again, loses what the caller meant for
-//!   the first one, and never leads from https to http.
-//! - The body, the head, the number of hops and the time are bounded.
+//! - Only hosts on the operator's list are reached. An empty list allows nothing.
+//! - A name is resolved once per hop. Every address is checked, and the connection goes to one of
+//!   these addresses, which prevents DNS rebinding.
+//! - A redirect is a new destination: it passes all checks again, drops headers meant for the first
+//!   one, and never goes from https to http.
+//! - The body, the headers, the number of hops and the time are limited.
 //!
-//! What it deliberately does not do: proxies of the environment, cookies, compression, kept
-//! connections. Each would be a way around one of the lines above.
+//! It deliberately does not support environment proxies, cookies, compression or connection reuse.
+//! Each would be a way around one of the rules above.
 
 mod address;
 mod rules;
@@ -37,52 +36,52 @@ use target::{Target, name_is_metadata, name_is_private};
 use url::Host;
 use wire::{Answer, Outgoing};
 
-/// What is asked for. Use `..Request::get(url)` for the rest.
+/// A request. Use `..Request::get(url)` for the rest.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Request {
-    /// `GET`, `HEAD`, and with the operator's word `POST`, `PUT`, `PATCH`, `DELETE`.
+    /// `GET`, `HEAD`, and if the operator allows writes `POST`, `PUT`, `PATCH`, `DELETE`.
     pub method: Method,
-    /// The address, written out.
+    /// The absolute URL.
     pub url: String,
     /// Name and value of each header.
     pub headers: Vec<(String, String)>,
-    /// What is sent.
+    /// The body.
     pub body: Vec<u8>,
-    /// Less than the rules allow.
+    /// A size limit below that of the rules.
     pub max_bytes: Option<usize>,
-    /// Less than the rules allow.
+    /// A timeout below that of the rules.
     pub timeout: Option<Duration>,
 }
 
 impl Request {
-    /// Asks for what is there.
+    /// A GET request.
     pub fn get(url: impl Into<String>) -> Self {
         let (method, headers, body) = (Method::GET, Vec::new(), Vec::new());
         Self { method, url: url.into(), headers, body, max_bytes: None, timeout: None }
     }
 }
 
-/// What came back. All of it is untrusted.
+/// A response. All of it is untrusted.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Response {
-    /// Such as 200.
+    /// The status.
     pub status: StatusCode,
     /// Its headers.
     pub headers: HeaderMap,
-    /// As much of the body as was kept.
+    /// The body, up to the size limit.
     pub body: Vec<u8>,
-    /// Where the answer came from, after redirects.
+    /// The URL after redirects.
     pub final_url: String,
-    /// Whether there was more.
+    /// Whether the body was truncated.
     pub truncated: bool,
 }
 
-/// What may be sent along with a request.
+/// The maximum size of a request body.
 const LARGEST_SENT: usize = 8 * 1024 * 1024;
-/// How long one of several addresses may keep the others waiting.
+/// The connect timeout of one address, if there are several.
 const CONNECT_WITHIN: Duration = Duration::from_secs(5);
 
-/// The door.
+/// The outbound HTTP client.
 pub struct EgressClient {
     rules: Rules,
     resolver: Arc<dyn Resolver>,
@@ -97,39 +96,38 @@ impl fmt::Debug for EgressClient {
 }
 
 impl EgressClient {
-    /// A door with the machine's resolver and sockets behind it.
+    /// A client with the system's resolver and sockets.
     #[must_use]
     pub fn new(rules: Rules) -> Self {
         Self::with(rules, Arc::new(System), Arc::new(System))
     }
 
-    /// A door with other parts behind it. The checks stay the same.
+    /// A client with another resolver and connector. The checks are the same.
     #[must_use]
     pub fn with(rules: Rules, resolver: Arc<dyn Resolver>, connector: Arc<dyn Connector>) -> Self {
         Self { rules, resolver, connector, tls: OnceLock::new() }
     }
 
-    /// With other certificates than those that the machine trusts: a company's own authority.
+    /// Uses other root certificates than those of the system, such as a company's own.
     #[must_use]
     pub fn trusting(self, tls: Arc<rustls::ClientConfig>) -> Self {
         Self { tls: OnceLock::from(Ok(tls)), ..self }
     }
 
-    /// What the operator laid down.
+    /// The operator's rules.
     #[must_use]
     pub fn rules(&self) -> &Rules {
         &self.rules
     }
 
-    /// Makes a request. Dropping the future ends it.
+    /// Sends a request. Dropping the future cancels it.
     pub async fn fetch(&self, request: Request) -> Result<Response> {
         let after = request.timeout.map_or(self.rules.timeout(), |asked| asked.min(self.rules.timeout()));
         let (shown, writes) = (shown(&request.url), !request.method.is_safe());
         let sent = AtomicBool::new(false);
         match tokio::time::timeout(after, Box::pin(self.follow(request, &sent))).await {
             Ok(outcome) => outcome,
-            // What was sent may have been carried out, so it must not look like something to try
-            // again.
+            // The request may have been executed, so the error must not look retryable.
             Err(_) if writes && sent.load(Ordering::Relaxed) => {
                 let detail = format!("no answer within {:.1} s", after.as_secs_f64());
                 Err(Error::UnknownOutcome { tool: shown, detail })
@@ -162,7 +160,7 @@ impl EgressClient {
         Err(refusal(journey.target.url.as_str(), "it redirects more often than is followed"))
     }
 
-    /// Reads and checks what does not depend on the destination.
+    /// Validates what does not depend on the destination.
     fn begin(&self, request: Request) -> Result<Journey> {
         let Request { method, url, headers, body, .. } = request;
         let refused = |rule: &str| refusal(&url, rule);
@@ -203,7 +201,7 @@ impl EgressClient {
         })
     }
 
-    /// The whole check of one destination: scheme, list, name, and every address that the name has.
+    /// Checks one destination: scheme, allow-list, name, and every address of the name.
     async fn admit(&self, target: &Target) -> Result<Vec<IpAddr>> {
         let refused = |rule: &str| refusal(target.url.as_str(), rule);
         if !self.rules.schemes.contains(&target.scheme) {
@@ -234,7 +232,7 @@ impl EgressClient {
         Ok(addresses)
     }
 
-    /// Connects to the first of the checked addresses that answers.
+    /// Connects to the first checked address that answers.
     async fn connect(&self, target: &Target, addresses: &[IpAddr]) -> Result<Box<dyn Stream>> {
         let mut detail = "its name has no address".to_owned();
         for address in addresses {
@@ -249,7 +247,7 @@ impl EgressClient {
     }
 }
 
-/// A request on its way from hop to hop.
+/// A request across redirects.
 struct Journey {
     target: Target,
     method: Method,
@@ -258,7 +256,7 @@ struct Journey {
 }
 
 impl Journey {
-    /// Turns towards the next destination, leaving behind what it must not see.
+    /// Moves to the next destination and drops what it must not receive.
     fn turn(&mut self, status: StatusCode, next: Target) -> Result<()> {
         let refused = |rule: &str| refusal(self.target.url.as_str(), rule);
         if self.target.scheme == Scheme::Https && next.scheme == Scheme::Http {
@@ -289,8 +287,8 @@ fn refusal(url: &str, rule: &str) -> Error {
     Error::Egress { url: shown(url), rule: rule.to_owned() }
 }
 
-/// An address as it may stand in a message and in the journal: no password, no query, no control
-/// characters, not endless.
+/// A URL for messages and the journal: without password, query and control characters, and
+/// truncated.
 fn shown(url: &str) -> String {
     let url = url.split(['?', '#']).next().unwrap_or_default();
     let (scheme, rest) = url.split_once("://").unwrap_or(("", url));

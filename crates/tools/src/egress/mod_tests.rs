@@ -1,4 +1,4 @@
-//! What stands in messages, and what is left behind at a turn.
+//! Tests of displayed URLs, and of what is dropped at a redirect.
 
 use super::*;
 

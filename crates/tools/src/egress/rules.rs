@@ -1,7 +1,7 @@
-//! What the operator lays down for outbound requests.
+//! The operator's rules for outbound requests.
 //!
-//! Invariant: nothing said means nothing reached. A private destination takes two words of the
-//! operator: the host itself, written out, and `allow_private`.
+//! Invariant: the default allows nothing. A private destination needs two settings: the host by its
+//! full name, and `allow_private`.
 
 use crate::error::{Error, Result};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -10,24 +10,24 @@ use std::str::FromStr;
 use std::time::Duration;
 use url::Host;
 
-/// What may be reached, and how much of it.
+/// The allowed destinations and limits.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Rules {
-    /// Hosts: `api.example.com`, `*.example.com`, `api.example.com:8443`, `[2606:4700::1111]`.
-    /// Nothing listed means nothing may be reached. Without a port the scheme's own is meant.
+    /// Hosts: `api.example.com`, `*.example.com`, `api.example.com:8443`, `[2606:4700::1111]`. An
+    /// empty list allows nothing. Without a port the default of the scheme applies.
     pub allow: Vec<HostRule>,
-    /// Whether hosts that are listed by their full name may be on this machine or in its networks.
+    /// Whether hosts listed by their full name may be on this machine or in its networks.
     pub allow_private: bool,
     /// Whether methods that change something (`POST`, `PUT`, `PATCH`, `DELETE`) may be used.
     pub allow_writes: bool,
-    /// `https`, and `http` where the operator says so.
+    /// The allowed schemes: `https`, and `http` if configured.
     pub schemes: Vec<Scheme>,
-    /// Redirects that are followed; each is checked like the first address.
+    /// The maximum number of redirects. Each is checked like the first address.
     pub max_redirects: u8,
-    /// What of a body is kept.
+    /// The maximum size of a body.
     pub max_body_bytes: usize,
-    /// For the whole of a request, redirects included.
+    /// The timeout of a request, including redirects.
     pub timeout_seconds: f64,
 }
 
@@ -46,10 +46,10 @@ impl Default for Rules {
 }
 
 impl Rules {
-    /// The most redirects that anyone may ask for.
+    /// The upper bound of `max_redirects`.
     pub const MOST_REDIRECTS: u8 = 5;
 
-    /// From the operator's parameters, such as `Settings::parameters`.
+    /// Parses the operator's parameters, such as `Settings::parameters`.
     pub fn from_json(parameters: &serde_json::Value) -> Result<Self> {
         let refused = |problem: String| Error::Config { file: "egress".into(), line: 0, problem };
         let rules: Self =
@@ -63,13 +63,13 @@ impl Rules {
         Ok(rules)
     }
 
-    /// For the whole of a request. What makes no sense counts as no time at all.
+    /// The timeout of a request. An invalid value counts as zero.
     #[must_use]
     pub fn timeout(&self) -> Duration {
         Duration::try_from_secs_f64(self.timeout_seconds).unwrap_or_default().min(Duration::from_secs(600))
     }
 
-    /// What the list says of a host and port.
+    /// Looks up a host and port in the allow-list.
     pub(super) fn listing(&self, host: &Host<String>, port: u16, scheme: Scheme) -> Listing {
         let fits = |rule: &&HostRule| rule.fits(host) && rule.port.unwrap_or(scheme.port()) == port;
         let mut found = Listing::Absent;
@@ -83,29 +83,29 @@ impl Rules {
     }
 }
 
-/// What the allow-list says of a destination.
+/// The result of a lookup in the allow-list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Listing {
     /// It is not on the list.
     Absent,
-    /// It may be reached on the public Internet.
+    /// Allowed on the public Internet.
     Public,
-    /// It may be reached there and in private networks.
+    /// Allowed on the public Internet and in private networks.
     Private,
 }
 
-/// How it is spoken.
+/// The URL scheme.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Scheme {
-    /// In the clear.
+    /// Without TLS.
     Http,
-    /// Over TLS.
+    /// With TLS.
     Https,
 }
 
 impl Scheme {
-    /// The port that is meant when none is written.
+    /// The default port.
     #[must_use]
     pub fn port(self) -> u16 {
         match self {
@@ -114,7 +114,7 @@ impl Scheme {
         }
     }
 
-    /// As it stands before `://`.
+    /// The name before `://`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -124,7 +124,7 @@ impl Scheme {
     }
 }
 
-/// One line of the allow-list.
+/// One entry of the allow-list.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HostRule {
     pattern: Pattern,
@@ -135,7 +135,7 @@ pub struct HostRule {
 enum Pattern {
     /// This host.
     Exact(Host<String>),
-    /// Every name that ends in this, which starts with a dot.
+    /// Every name with this suffix, which starts with a dot.
     Below(String),
 }
 

@@ -1,4 +1,4 @@
-//! What a list lets through, and which lists are refused.
+//! Tests of what a list allows, and of invalid lists.
 
 use super::*;
 use serde_json::json;

@@ -1,16 +1,16 @@
-//! From a string to a destination, with no room for two readings.
+//! Parses a URL to a destination without ambiguity.
 //!
-//! Invariant: a [`Target`] is what two parsers agree on. The strict one here takes the authority
-//! apart by hand and refuses whatever readers of addresses have been known to read differently:
-//! user names, backslashes, blanks, escapes and foreign letters in the host, numbers that are no
-//! plain dotted quad, zone ids, trailing dots. The `url` crate then reads the same string, and its
-//! host and port must be the very same text.
+//! Invariant: two parsers agree on a [`Target`]. The strict one here parses the authority by hand
+//! and rejects what URL parsers are known to read differently: user names, backslashes, blanks,
+//! escapes and non-ASCII letters in the host, numbers that are not a plain dotted quad, zone ids,
+//! trailing dots. The `url` crate then parses the same string, and its host and port must be
+//! identical.
 
 use super::rules::Scheme;
 use std::net::{IpAddr, Ipv6Addr};
 use url::{Host, Url};
 
-/// Where a request goes.
+/// The destination of a request.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Target {
     pub(super) url: Url,
@@ -19,11 +19,11 @@ pub(super) struct Target {
     pub(super) port: u16,
 }
 
-/// Longer addresses are nobody's honest address.
+/// The maximum length of a URL.
 const LONGEST: usize = 8 * 1024;
 
 impl Target {
-    /// Reads an absolute address. The error is the rule that it breaks.
+    /// Parses an absolute URL. The error is the violated rule.
     pub(super) fn parse(text: &str) -> Result<Self, &'static str> {
         plain(text)?;
         let (scheme, rest) = text.split_once("://").ok_or("write it out, as in https://example.com/")?;
@@ -49,7 +49,7 @@ impl Target {
         if agreed { Ok(Self { url, scheme, host, port }) } else { Err("it can be read in two ways") }
     }
 
-    /// Reads where a redirect from here leads.
+    /// Parses the location of a redirect from here.
     pub(super) fn redirected(&self, location: &str) -> Result<Self, &'static str> {
         plain(location)?;
         if location.is_empty() {
@@ -58,8 +58,7 @@ impl Target {
         if location.starts_with("//") {
             return Self::parse(&format!("{}:{location}", self.scheme.name()));
         }
-        // A colon before the first slash is a scheme, however odd what follows: it gets no second
-        // reading as a path.
+        // A colon before the first slash is a scheme, whatever follows. It is never read as a path.
         let before_slash = location.split(['/', '?', '#']).next().unwrap_or_default();
         if before_slash.contains(':') {
             return Self::parse(location);
@@ -74,7 +73,7 @@ impl Target {
         (self.scheme, &self.host, self.port) == (other.scheme, &other.host, other.port)
     }
 
-    /// The address, if the host is one.
+    /// The IP address, if the host is one.
     pub(super) fn literal(&self) -> Option<IpAddr> {
         match self.host {
             Host::Ipv4(address) => Some(address.into()),
@@ -83,7 +82,7 @@ impl Target {
         }
     }
 
-    /// `host` or `host:port`, as the Host header wants it.
+    /// `host` or `host:port`, for the Host header.
     pub(super) fn authority(&self) -> String {
         if self.port == self.scheme.port() {
             self.host.to_string()
@@ -92,7 +91,7 @@ impl Target {
         }
     }
 
-    /// Path and query, as the request line wants them.
+    /// Path and query, for the request line.
     pub(super) fn path(&self) -> String {
         match self.url.query() {
             Some(query) => format!("{}?{query}", self.url.path()),
@@ -101,7 +100,7 @@ impl Target {
     }
 }
 
-/// What stands nowhere in an address. Parsers strip, trim or turn these, each in its own way.
+/// Rejects characters that URL parsers strip, trim or convert differently.
 fn plain(text: &str) -> Result<(), &'static str> {
     if text.len() > LONGEST {
         return Err("it is longer than 8 KiB");
@@ -166,8 +165,8 @@ fn name_of(name: &str) -> Result<Host<String>, &'static str> {
         return Err("its host is not a name");
     }
     let last = name.rsplit('.').next().unwrap_or_default();
-    // A host whose last label is a number, in whatever base, is an IPv4 address or nothing. Only
-    // the plain form is taken.
+    // A host whose last label is a number, in any base, is an IPv4 address or invalid. Only the
+    // plain form is accepted.
     let numeric = last.bytes().all(|b| b.is_ascii_digit()) || last.starts_with("0x");
     if numeric {
         let address = name.parse().map_err(|_| "its host is a number that is not a plain IPv4 address")?;
@@ -176,7 +175,7 @@ fn name_of(name: &str) -> Result<Host<String>, &'static str> {
     Ok(Host::Domain(name))
 }
 
-/// Names that mean this machine or its network, whatever a resolver says of them.
+/// Names of this machine or its network, whatever a resolver returns for them.
 pub(super) fn name_is_private(name: &str) -> bool {
     const ENDINGS: [&str; 17] = [
         "localhost",
@@ -198,11 +197,11 @@ pub(super) fn name_is_private(name: &str) -> bool {
         "localnet",
     ];
     let last = name.rsplit('.').next().unwrap_or(name);
-    // A name of one label is looked up in the search domains of this machine.
+    // A name with one label is resolved in the search domains of this machine.
     !name.contains('.') || ENDINGS.contains(&last)
 }
 
-/// Names of metadata services: nobody is sent there, listed or not.
+/// Names of metadata services. They are never allowed, even if listed.
 pub(super) fn name_is_metadata(name: &str) -> bool {
     const NAMES: [&str; 8] = [
         "metadata",

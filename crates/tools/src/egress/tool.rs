@@ -1,6 +1,6 @@
-//! `http.fetch`: the door as a tool.
+//! `http.fetch`: outbound HTTP as a tool.
 //!
-//! Invariant: what the model may ask for is less than what the operator laid down, never more.
+//! Invariant: a model can request less than the operator's rules allow, never more.
 
 use super::{EgressClient, Request, Response, Rules};
 use crate::error::{Error, Result};
@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use steward_policy::AdmittedCall;
 
-/// The tool. It holds its door, which holds the operator's rules.
+/// The tool, with its client and the operator's rules.
 #[derive(Debug, Clone)]
 pub struct HttpFetch {
     door: Arc<EgressClient>,
@@ -41,18 +41,18 @@ impl HttpFetch {
     /// Its name in the registry.
     pub const NAME: &'static str = "http.fetch";
 
-    /// With the operator's parameters: see [`Rules`].
+    /// Creates it with the operator's parameters: see [`Rules`].
     pub fn new(parameters: &Json) -> Result<Self> {
         Ok(Self::through(Arc::new(EgressClient::new(Rules::from_json(parameters)?))))
     }
 
-    /// Through this door.
+    /// Creates it with this client.
     #[must_use]
     pub fn through(door: Arc<EgressClient>) -> Self {
         Self { door }
     }
 
-    /// What it does, in words that selection can work with.
+    /// The description, used for tool selection.
     #[must_use]
     pub fn description() -> &'static str {
         "Fetch a web page, file or API answer over HTTP or HTTPS from a host that the operator has allowed, \
@@ -91,7 +91,7 @@ impl HttpFetch {
         })
     }
 
-    /// JSON Schema of what it gives back.
+    /// JSON Schema of its result.
     #[must_use]
     pub fn output_schema() -> Json {
         json!({
@@ -128,7 +128,7 @@ impl Tool for HttpFetch {
     }
 }
 
-/// What came back, for programs.
+/// The response as structured content.
 fn told(response: Response) -> Json {
     let Response { status, headers, body, final_url, truncated } = response;
     let content_type = headers.get(http::header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
@@ -143,8 +143,8 @@ fn told(response: Response) -> Json {
     })
 }
 
-/// Text as it is, everything else in base64. A cut may have gone through a character: what is left
-/// of it is dropped.
+/// The body as text, or as base64 if it is not text. An incomplete character at the end of a
+/// truncated body is dropped.
 fn words(mut body: Vec<u8>, truncated: bool) -> (String, &'static str) {
     if let Err(error) = std::str::from_utf8(&body)
         && truncated

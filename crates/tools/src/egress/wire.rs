@@ -1,8 +1,7 @@
-//! The parts behind the door: who looks up names, who opens connections, and one HTTP/1.1 exchange
-//! over one of them.
+//! The resolver and connector of outbound HTTP, and one HTTP/1.1 exchange over a connection.
 //!
-//! Invariant: nothing here decides where to go. A connection is opened to the address it is given,
-//! and the name is used for the Host header and for TLS only.
+//! Invariant: nothing here chooses a destination. A connection is opened to the given address, and
+//! the name is used only for the Host header and TLS.
 
 use super::rules::Scheme;
 use super::target::Target;
@@ -19,14 +18,14 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use tokio::io::{AsyncRead, AsyncWrite};
 
-/// Looks up names.
+/// Resolves names.
 #[async_trait]
 pub trait Resolver: Send + Sync {
-    /// Every address of a name. It is asked once for every hop.
+    /// All addresses of a name. It is called once per hop.
     async fn resolve(&self, host: &str) -> io::Result<Vec<IpAddr>>;
 }
 
-/// What a connection is to the door.
+/// A connection.
 pub trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 
@@ -57,7 +56,7 @@ impl Connector for System {
     }
 }
 
-/// What trusts the certificates that this machine trusts.
+/// A TLS configuration with the system's root certificates.
 pub(super) fn system_tls() -> Result<Arc<rustls::ClientConfig>, String> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder = rustls::ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
@@ -68,8 +67,8 @@ pub(super) fn system_tls() -> Result<Arc<rustls::ClientConfig>, String> {
     Ok(Arc::new(config))
 }
 
-/// Wraps a connection in TLS when the target wants it. The certificate must be the name's, not the
-/// address's.
+/// Wraps a connection in TLS if the target uses https. The certificate must match the name, not the
+/// address.
 pub(super) async fn secured(
     stream: Box<dyn Stream>,
     target: &Target,
@@ -88,14 +87,14 @@ pub(super) async fn secured(
     Ok(Box::new(stream))
 }
 
-/// What is sent over one connection.
+/// A request over one connection.
 pub(super) struct Outgoing<'a> {
     pub(super) method: &'a http::Method,
     pub(super) headers: &'a HeaderMap,
     pub(super) body: Bytes,
 }
 
-/// What came back over one connection.
+/// A response over one connection.
 pub(super) struct Answer {
     pub(super) status: http::StatusCode,
     pub(super) headers: HeaderMap,
@@ -104,7 +103,7 @@ pub(super) struct Answer {
 }
 
 impl Answer {
-    /// Where it sends on to, if it does.
+    /// The redirect location, if there is one.
     pub(super) fn location(&self) -> Option<&HeaderValue> {
         location(self.status, &self.headers)
     }
@@ -114,12 +113,12 @@ fn location(status: http::StatusCode, headers: &HeaderMap) -> Option<&HeaderValu
     matches!(status.as_u16(), 301 | 302 | 303 | 307 | 308).then(|| headers.get(http::header::LOCATION))?
 }
 
-/// The most header lines that an answer may have.
+/// The maximum number of response headers.
 const HEADER_LINES: usize = 100;
-/// The most bytes that the head of an answer may have.
+/// The maximum size of the response headers, in bytes.
 const HEADER_BYTES: usize = 64 * 1024;
 
-/// One request and its answer. The connection ends with it.
+/// Sends one request and reads its response. The connection is closed afterwards.
 pub(super) async fn exchange(
     stream: Box<dyn Stream>,
     target: &Target,
@@ -135,7 +134,7 @@ pub(super) async fn exchange(
         let response = sender.send_request(request).await.map_err(|error| told(&error))?;
         let (head, mut body) = response.into_parts();
         let (mut kept, mut truncated) = (Vec::new(), false);
-        // Nobody reads the body of a redirect.
+        // The body of a redirect is not read.
         while location(head.status, &head.headers).is_none() && !truncated {
             let Some(frame) = body.frame().await else { break };
             let Ok(data) = frame.map_err(|error| told(&error))?.into_data() else { continue };
@@ -146,7 +145,7 @@ pub(super) async fn exchange(
         Ok(Answer { status: head.status, headers: head.headers, body: kept, truncated })
     };
     tokio::pin!(conversation, connection);
-    // The connection is driven here, not in a task of its own, so that it ends when this future is
+    // The connection is driven here and not in its own task, so that it ends when this future is
     // dropped.
     tokio::select! {
         biased;
@@ -169,18 +168,18 @@ fn written(target: &Target, outgoing: Outgoing<'_>) -> Result<http::Request<Full
     request.body(Full::new(outgoing.body)).map_err(|error| error.to_string())
 }
 
-/// What hyper says, with what it says underneath.
+/// The message of a hyper error, with its source.
 fn told(error: &hyper::Error) -> String {
     let below = std::error::Error::source(error).map(|source| format!(": {source}"));
     format!("{error}{}", below.unwrap_or_default())
 }
 
-/// The most header lines that a caller may send.
+/// The maximum number of request headers.
 const SENT_LINES: usize = 64;
-/// The most bytes that these may have.
+/// The maximum size of the request headers, in bytes.
 const SENT_BYTES: usize = 16 * 1024;
 
-/// Headers of a caller. What frames a message or names its receiver is ours to write.
+/// Validates the caller's headers. Framing headers and `Host` are set by this module only.
 pub(super) fn headers_of(pairs: &[(String, String)]) -> Result<HeaderMap, String> {
     const OURS: [&str; 14] = [
         "host",
@@ -217,8 +216,8 @@ pub(super) fn headers_of(pairs: &[(String, String)]) -> Result<HeaderMap, String
     Ok(headers)
 }
 
-/// Leaves what may go to another origin than the one that the caller meant. A list of what is
-/// harmless, because keys travel in headers of any name.
+/// Keeps only headers that may go to another origin. It is an allow-list, because secrets can be in
+/// headers of any name.
 pub(super) fn keep_harmless(headers: &mut HeaderMap) {
     const HARMLESS: [HeaderName; 4] =
         [http::header::ACCEPT, http::header::ACCEPT_LANGUAGE, http::header::USER_AGENT, http::header::RANGE];

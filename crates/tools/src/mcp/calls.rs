@@ -1,8 +1,8 @@
-//! The calls under way on one connection, and how the connection ended.
+//! The active calls of one connection, and why the connection ended.
 //!
-//! Every message passes through [`Tapped`], which sits between `rmcp` and the transport. So a call
-//! is known under its progress token before the server can answer it, a call knows whether it left
-//! this process, and the first sign that the server is gone reaches every waiting call at once.
+//! Every message passes through [`Tapped`], which sits between `rmcp` and the transport. A call is
+//! therefore registered under its progress token before the server can answer it, it knows whether
+//! it was sent, and a disconnect reaches every waiting call at once.
 
 use crate::tool::{Context, Human, Progress};
 use rmcp::model::{GetExtensions, GetMeta, JsonRpcMessage, ProgressToken, RequestId};
@@ -18,17 +18,17 @@ use tokio_util::sync::CancellationToken;
 /// Why a connection ended.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum DisconnectReason {
-    /// The other side went away.
+    /// The server closed the connection.
     Closed(String),
-    /// It sent what is not MCP.
+    /// The server sent an invalid message.
     Protocol(String),
-    /// It sent more than so many bytes in one message.
+    /// The server sent a message above this size.
     TooLarge(usize),
-    /// It was stopped from here.
+    /// This side closed the connection.
     Stopped,
 }
 
-/// One call under way: who hears of its progress, who may be asked, whether it was sent.
+/// An active call: its progress listener, its user, and whether it was sent.
 pub(crate) struct ActiveCall {
     progress: Option<Arc<dyn Fn(Progress) + Send + Sync>>,
     human: Arc<dyn Human>,
@@ -36,7 +36,7 @@ pub(crate) struct ActiveCall {
 }
 
 impl ActiveCall {
-    /// A call in this context.
+    /// A call with this context.
     pub(crate) fn of(context: &Context) -> Arc<Self> {
         Arc::new(Self {
             progress: context.progress.clone(),
@@ -45,19 +45,19 @@ impl ActiveCall {
         })
     }
 
-    /// Whether the request left this process.
+    /// Whether the request was sent.
     pub(crate) fn was_sent(&self) -> bool {
         self.sent.load(Ordering::Acquire)
     }
 
-    /// Tells whoever listens.
+    /// Calls the progress listener.
     pub(crate) fn tell(&self, progress: Progress) {
         if let Some(listener) = &self.progress {
             listener(progress);
         }
     }
 
-    /// Whom the server may ask during this call.
+    /// The person that the server may ask during this call.
     pub(crate) fn human(&self) -> Arc<dyn Human> {
         Arc::clone(&self.human)
     }
@@ -69,7 +69,7 @@ impl fmt::Debug for ActiveCall {
     }
 }
 
-/// What is known about one connection, whoever looks.
+/// The shared state of one connection.
 #[derive(Debug, Default)]
 pub(crate) struct Tap {
     gone: CancellationToken,
@@ -78,36 +78,36 @@ pub(crate) struct Tap {
 }
 
 impl Tap {
-    /// The connection is over. The first reason stays.
+    /// Marks the connection as lost. The first reason is kept.
     pub(crate) fn lose(&self, why: DisconnectReason) {
         let _ = self.why.set(why);
         self.gone.cancel();
     }
 
-    /// Resolves when the connection is over.
+    /// Resolves when the connection is lost.
     pub(crate) async fn gone(&self) -> DisconnectReason {
         self.gone.cancelled().await;
         self.why()
     }
 
-    /// Whether it is over.
+    /// Whether the connection is lost.
     pub(crate) fn is_gone(&self) -> bool {
         self.gone.is_cancelled()
     }
 
-    /// Why it is over.
+    /// Why the connection was lost.
     pub(crate) fn why(&self) -> DisconnectReason {
         self.why.get().cloned().unwrap_or_else(|| DisconnectReason::Closed("the connection ended".into()))
     }
 
-    /// The call that a progress token stands for.
+    /// The call with this progress token.
     pub(crate) fn by_token(&self, token: &ProgressToken) -> Option<Arc<ActiveCall>> {
         self.lock().get(token).map(|(_, call)| Arc::clone(call))
     }
 
-    /// Who is to be asked when the server asks. Over HTTP the question comes on the stream of its
-    /// call. Over one pipe nobody can tell, so a person is asked only when every call under way is
-    /// of the same person: to ask somebody else would show them what is not theirs.
+    /// The person to ask when the server sends a prompt. Over HTTP the prompt arrives on the stream
+    /// of its call. Over a pipe its call is unknown, so a person is asked only if all active calls
+    /// belong to that person. Otherwise one user could see data of another.
     pub(crate) fn whom_to_ask(&self, origin: Option<&RequestId>) -> Option<Arc<dyn Human>> {
         let calls = self.lock();
         if let Some(origin) = origin {
@@ -118,7 +118,7 @@ impl Tap {
         humans.all(|other| Arc::ptr_eq(first, other)).then(|| Arc::clone(first))
     }
 
-    /// The call is over; what still comes for it is dropped.
+    /// Removes a finished call. Later messages for it are dropped.
     pub(crate) fn forget(&self, token: &ProgressToken) {
         self.lock().remove(token);
     }
@@ -128,14 +128,14 @@ impl Tap {
     }
 }
 
-/// A transport that tells the [`Tap`] what goes through it.
+/// A transport that reports its messages to the [`Tap`].
 pub(crate) struct Tapped<T> {
     inner: T,
     tap: Arc<Tap>,
 }
 
 impl<T> Tapped<T> {
-    /// Listens in on `inner`.
+    /// Wraps `inner`.
     pub(crate) fn new(inner: T, tap: Arc<Tap>) -> Self {
         Self { inner, tap }
     }
@@ -162,7 +162,7 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for Tapped<T> {
         }
         let sending = self.inner.send(item);
         async move {
-            // From here on the server may have got it, even when sending fails half-way.
+            // From here on the server may have received it, even if sending fails midway.
             if let Some(call) = call {
                 call.sent.store(true, Ordering::Release);
             }

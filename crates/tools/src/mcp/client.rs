@@ -1,6 +1,6 @@
-//! This side of the conversation: what a server may ask for and what it may tell.
+//! The client handler: requests and notifications of a server.
 //!
-//! Invariant: a question goes to the person of the call that it belongs to, or to nobody.
+//! Invariant: a prompt is shown only to the person of the call it belongs to.
 
 #![allow(
     deprecated,
@@ -23,16 +23,16 @@ use std::sync::Arc;
 use steward_domain::{JsonObject, ServerName};
 use tokio::sync::watch;
 
-/// A question is cut to this many characters before a person sees it.
+/// The maximum number of characters of a prompt that is shown to a person.
 const QUESTION_CHARS: usize = 4_000;
 
-/// What answers one server.
+/// Handles the requests of one server.
 #[derive(Debug, Clone)]
 pub(crate) struct Client {
     pub(crate) server: ServerName,
     pub(crate) tap: Arc<Tap>,
     pub(crate) log: Arc<Log>,
-    /// Counts how often the server said that its lists changed.
+    /// Counts the list-changed notifications of the server.
     pub(crate) changed: watch::Sender<u64>,
 }
 
@@ -112,7 +112,7 @@ impl ClientHandler for Client {
     }
 }
 
-/// Asks a person what a server wants to know.
+/// Asks a person on behalf of a server.
 pub(crate) async fn ask(
     server: &ServerName,
     human: &dyn Human,
@@ -141,7 +141,7 @@ pub(crate) async fn ask(
     }
 }
 
-/// Fields that the person left out take the form's defaults, as the person saw them there.
+/// Fields that the person left empty get the defaults that the form showed.
 fn with_defaults(mut answer: JsonObject, form: &Json) -> JsonObject {
     let fields = form.get("properties").and_then(Json::as_object);
     for (name, field) in fields.into_iter().flatten() {

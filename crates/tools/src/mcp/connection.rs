@@ -1,9 +1,9 @@
-//! One live connection to a server: requests run beside each other over it, each with its own end.
+//! One connection to a server. Its requests run concurrently, each with its own deadline.
 //!
 //! Invariants
-//! - A request that is dropped before its answer is told to the server as cancelled, and its place
-//!   is free at once.
-//! - When the connection is lost, every request on it fails at once and says whether it had been
+//! - A request that is dropped before its response is cancelled at the server, and its slot is
+//!   released at once.
+//! - When the connection is lost, every request on it fails at once and reports whether it was
 //!   sent.
 
 use crate::error::{Error, Result};
@@ -26,12 +26,12 @@ use steward_domain::{JsonObject, ServerName};
 use tokio::sync::{Semaphore, mpsc};
 use tokio::time::Instant;
 
-/// How often a server of the newest revision may ask back during one call.
+/// The maximum number of prompt rounds in one call (newest protocol version).
 const ROUNDS: usize = 10;
-/// How long telling a server that a call was called off may take.
+/// The timeout for sending a cancellation.
 const CANCEL_WITHIN: Duration = Duration::from_secs(2);
 
-/// A server that is there.
+/// A connected server.
 #[derive(Debug)]
 pub(crate) struct Connection {
     pub(crate) server: ServerName,
@@ -44,13 +44,13 @@ pub(crate) struct Connection {
     used: Mutex<Instant>,
 }
 
-/// What tells the server about abandoned requests; the supervisor runs it.
+/// Sends cancellations of abandoned requests. The supervisor runs it.
 pub(crate) struct Reaper {
     peer: Peer<RoleClient>,
     abandoned: mpsc::UnboundedReceiver<Abandoned>,
 }
 
-/// What nobody waits for any more.
+/// A request or task without a waiting caller.
 #[derive(Debug)]
 pub(crate) enum Abandoned {
     Request(RequestId),
@@ -75,7 +75,7 @@ impl Reaper {
     }
 }
 
-/// A request under way. Dropped before it is answered, it is abandoned.
+/// A pending request. If it is dropped before its response, it is abandoned.
 struct Pending<'a> {
     connection: &'a Connection,
     id: Option<RequestId>,
@@ -91,7 +91,7 @@ impl Drop for Pending<'_> {
     }
 }
 
-/// Counts a request as long as it runs, so that a busy server is not taken for an idle one.
+/// Counts a running request, so that a busy server is not stopped as idle.
 struct Busy<'a>(&'a Connection);
 
 impl Drop for Busy<'_> {
@@ -102,7 +102,7 @@ impl Drop for Busy<'_> {
 }
 
 impl Connection {
-    /// Over this peer, with at most so many requests at a time.
+    /// A connection over this peer with a limit on concurrent requests.
     pub(crate) fn new(
         server: ServerName,
         info: Arc<ServerPeerInfo>,
@@ -117,33 +117,33 @@ impl Connection {
         (Arc::new(Self { server, info, peer, tap, abandoned, slots, busy, used }), reaper)
     }
 
-    /// How long nothing has been asked; nothing while something is.
+    /// How long the connection has been idle. `None` while a request runs.
     pub(crate) fn idle_for(&self) -> Option<Duration> {
         let idle = self.busy.load(Ordering::Acquire) == 0;
         idle.then(|| self.used.lock().unwrap_or_else(PoisonError::into_inner).elapsed())
     }
 
-    /// Whether it is over.
+    /// Whether the connection is lost.
     pub(crate) fn is_gone(&self) -> bool {
         self.tap.is_gone()
     }
 
-    /// Waits until it is over.
+    /// Waits until the connection is lost.
     pub(crate) async fn gone(&self) -> DisconnectReason {
         self.tap.gone().await
     }
 
-    /// Tells the server that nobody waits for this any more.
+    /// Cancels a request or task at the server.
     pub(crate) fn abandon(&self, what: Abandoned) {
         let _the_connection_may_be_over = self.abandoned.send(what);
     }
 
-    /// Ends it, for this reason.
+    /// Closes the connection with this reason.
     pub(crate) fn lose(&self, why: DisconnectReason) {
         self.tap.lose(why);
     }
 
-    /// Calls a tool, and answers what the server asks back on the way.
+    /// Calls a tool, and answers the prompts of the server meanwhile.
     pub(crate) async fn call_tool(
         &self,
         tool: &str,
@@ -173,7 +173,7 @@ impl Connection {
         Err(self.protocol(format!("{full} asked back {ROUNDS} times without an end")))
     }
 
-    /// Answers what a server of the newest revision asks back.
+    /// Answers the prompts of a server of the newest protocol version.
     pub(crate) async fn answer(
         &self,
         asked: InputRequiredResult,
@@ -182,7 +182,7 @@ impl Connection {
     ) -> Result<Option<InputResponses>> {
         let questions = asked.input_requests.unwrap_or_default();
         if questions.is_empty() {
-            // The server wants to be asked again later; each time it gets more rest.
+            // The server wants a retry later. The delay grows with each round.
             let rest = Duration::from_millis(50 << round.min(6));
             tokio::time::sleep(rest).await;
             return Ok(None);
@@ -199,8 +199,8 @@ impl Connection {
         Ok(Some(answers))
     }
 
-    /// Whether it answers at all. The newest revision has no ping, so its tools are asked for
-    /// instead.
+    /// Checks that the server responds. The newest protocol version has no ping, so the tools are
+    /// listed instead.
     pub(crate) async fn ping(&self, within: Duration) -> Result<()> {
         let request = if self.info.protocol_version.has_initialize() {
             ClientRequest::PingRequest(PingRequest::default())
@@ -210,14 +210,14 @@ impl Connection {
         let context = Context::within(within);
         let pinged = self.request("ping", request, ActiveCall::of(&context));
         match tokio::time::timeout(within, pinged).await {
-            // An error is an answer, too: somebody is there.
+            // An error response also shows that the server is alive.
             Ok(Ok(_) | Err(Error::Failed { .. })) => Ok(()),
             Ok(Err(error)) => Err(error),
             Err(_) => Err(Error::Timeout { tool: format!("{} (ping)", self.server), after: within }),
         }
     }
 
-    /// Sends one request and waits for its answer. The caller sets the time by dropping it.
+    /// Sends one request and awaits its response. The caller enforces the timeout by dropping.
     pub(crate) async fn request(
         &self,
         what: &str,
@@ -247,7 +247,7 @@ impl Connection {
         answer.map_err(|error| self.explain(what, error, &underway))
     }
 
-    /// What an error of the connection means to the caller.
+    /// Converts a connection error for the caller.
     fn explain(&self, what: &str, error: ServiceError, underway: &ActiveCall) -> Error {
         match error {
             ServiceError::McpError(error) => self.refused(what, &error),
@@ -300,28 +300,28 @@ impl Connection {
         Error::Protocol { server: self.server.to_string(), detail }
     }
 
-    /// The answer is of another kind than the question.
+    /// The error for a response of the wrong type.
     pub(crate) fn unexpected(&self, question: &str, answer: &ServerResult) -> Error {
         let answer: String = format!("{answer:?}").chars().take(80).collect();
         self.protocol(format!("it answered {question} with {answer}"))
     }
 }
 
-/// The causes of an error, the error itself first.
+/// The chain of causes of an error, starting with the error itself.
 pub(crate) fn sources<'a>(
     error: &'a (dyn std::error::Error + 'static),
 ) -> impl Iterator<Item = &'a (dyn std::error::Error + 'static)> {
     std::iter::successors(Some(error), |error| error.source())
 }
 
-/// The innermost cause, which says what happened; the ones around it say only where.
+/// The innermost cause, which is the most specific one.
 pub(crate) fn deepest(error: &(dyn std::error::Error + 'static)) -> String {
     let mut words: Vec<String> = sources(error).map(ToString::to_string).collect();
     words.dedup();
     words.pop().unwrap_or_default().chars().take(500).collect()
 }
 
-/// Whether the server turned the caller away for want of a login.
+/// The error for a server that requires a login, if that is the cause.
 pub(crate) fn login_needed(server: &ServerName, error: &(dyn std::error::Error + 'static)) -> Option<Error> {
     let detail = sources(error).find_map(|cause| {
         if let Some(auth) = cause.downcast_ref::<AuthRequiredError>() {

@@ -1,9 +1,8 @@
-//! What a server offers: its tools as definitions, its resources and its prompts.
+//! Discovery: the tools of a server as definitions, its resources and its prompts.
 //!
 //! Invariants
-//! - Lists are bounded in pages, entries and bytes: a server cannot fill the memory with what it
-//!   says it can do.
-//! - What a server writes is stripped of control characters and cut before anybody reads it.
+//! - Lists are limited in pages, entries and bytes, so a server cannot exhaust memory.
+//! - Text of a server is stripped of control characters and truncated before it is used.
 
 use crate::error::{Error, Result};
 use crate::mcp::calls::ActiveCall;
@@ -29,24 +28,24 @@ const PAGES: usize = 100;
 const ENTRIES: usize = 5_000;
 const BYTES: usize = 8 * 1024 * 1024;
 const DESCRIPTION_CHARS: usize = 4_000;
-/// How long listing or reading may take.
+/// The timeout of listing or reading.
 const WITHIN: Duration = Duration::from_secs(30);
 
-/// A tool as a server offers it, and as the registry knows it.
+/// A tool of a server, and its definition for the registry.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RemoteTool {
     /// The server's own name for it.
     pub name: String,
-    /// What the registry is told.
+    /// The definition for the registry.
     pub definition: Valid<ToolDefinition>,
-    /// What the server says of it, in its own words.
+    /// The server's own description of the tool.
     pub offer: Offer,
-    /// SHA-256 over the offer.
+    /// The SHA-256 of the offer.
     pub digest: String,
 }
 
 impl RemoteTool {
-    /// From what a server sent, or why it cannot be used.
+    /// Converts a tool of a server. The error says why it cannot be used.
     pub(crate) fn of(
         server: &McpServer,
         version: &SemanticVersion,
@@ -59,45 +58,44 @@ impl RemoteTool {
     }
 }
 
-/// Something with an address that a server lets be read.
+/// A resource of a server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Resource {
-    /// Its address.
+    /// The URI.
     pub uri: String,
     /// Its name.
     pub name: String,
-    /// What it is.
+    /// The description.
     pub description: Option<String>,
-    /// Its kind.
+    /// The media type.
     pub mime_type: Option<String>,
 }
 
-/// A prompt that a server offers.
+/// A prompt of a server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Prompt {
     /// Its name.
     pub name: String,
-    /// What it is for.
+    /// The description.
     pub description: Option<String>,
     /// The names of its arguments, and whether each is required.
     pub arguments: Vec<(String, bool)>,
 }
 
-/// One message of a prompt. Untrusted.
+/// One message of a prompt. It is untrusted.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PromptMessage {
     /// `user` or `assistant`.
     pub role: String,
-    /// What is said.
+    /// The content.
     pub content: Option<Content>,
 }
 
 impl Handle {
-    /// All tools that the server offers. Those whose name or schema cannot be used are left out and
-    /// noted in the log.
+    /// All tools of the server. Tools with an invalid name or schema are skipped and logged.
     ///
     /// # Errors
-    /// When the server cannot be asked, or offers more than can be taken in.
+    /// When the request fails, or the list exceeds the limits.
     pub async fn tools(&self) -> Result<Vec<RemoteTool>> {
         let tools = self.ask(|connection| async move { list_tools(&connection).await }).await?;
         let version = self.version();
@@ -112,10 +110,10 @@ impl Handle {
         Ok(taken)
     }
 
-    /// All resources that the server lists.
+    /// All resources of the server.
     ///
     /// # Errors
-    /// When the server cannot be asked, or offers more than can be taken in.
+    /// When the request fails, or the list exceeds the limits.
     pub async fn resources(&self) -> Result<Vec<Resource>> {
         let offered = |c: &Connection| c.info.capabilities.resources.is_some();
         let listed = self.ask(|connection| async move {
@@ -148,7 +146,7 @@ impl Handle {
     /// Reads a resource.
     ///
     /// # Errors
-    /// When the server cannot be asked or does not have it.
+    /// When the request fails or the resource does not exist.
     pub async fn read_resource(&self, uri: &str) -> Result<Vec<Content>> {
         let uri = uri.to_owned();
         self.ask(|connection| async move {
@@ -165,10 +163,10 @@ impl Handle {
         .await
     }
 
-    /// All prompts that the server offers.
+    /// All prompts of the server.
     ///
     /// # Errors
-    /// When the server cannot be asked, or offers more than can be taken in.
+    /// When the request fails, or the list exceeds the limits.
     pub async fn prompts(&self) -> Result<Vec<Prompt>> {
         let listed = self.ask(|connection| async move {
             if connection.info.capabilities.prompts.is_none() {
@@ -204,7 +202,7 @@ impl Handle {
     /// A prompt with its arguments filled in.
     ///
     /// # Errors
-    /// When the server cannot be asked or does not have it.
+    /// When the request fails or the prompt does not exist.
     pub async fn prompt(&self, name: &str, arguments: JsonObject) -> Result<Vec<PromptMessage>> {
         let params = GetPromptRequestParams::new(name).with_arguments(arguments);
         self.ask(|connection| async move {
@@ -225,7 +223,7 @@ impl Handle {
         .await
     }
 
-    /// Asks something within its time, and takes an answer for a sign of health.
+    /// Sends a request within the timeout. A response counts as a sign of health.
     async fn ask<T, F>(&self, question: impl FnOnce(std::sync::Arc<Connection>) -> F) -> Result<T>
     where
         F: Future<Output = Result<T>>,
@@ -241,7 +239,7 @@ impl Handle {
         answered
     }
 
-    /// The version that the server gives itself, when it is one.
+    /// The server's own version, if it is valid.
     fn version(&self) -> SemanticVersion {
         let software = self.status().software.unwrap_or_default();
         let said = software.rsplit(' ').next().unwrap_or_default();
@@ -249,7 +247,7 @@ impl Handle {
     }
 }
 
-/// The version of what has none.
+/// The default version.
 #[allow(clippy::unwrap_used, reason = "1.0.0 is a version")]
 fn first_version() -> SemanticVersion {
     "1.0.0".parse().unwrap()
@@ -304,7 +302,7 @@ async fn pages<T: Serialize>(
     Err(too_much(&format!("{PAGES} pages")))
 }
 
-/// Text for people: no control characters, not too long.
+/// Sanitizes text: no control characters, limited length.
 pub(crate) fn plain(text: &str, most: usize) -> String {
     let invisible = |c: char| matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}');
     text.chars()
@@ -313,7 +311,7 @@ pub(crate) fn plain(text: &str, most: usize) -> String {
         .collect()
 }
 
-/// The definition of a tool, or why there can be none.
+/// The definition of a tool. The error says why there is none.
 fn definition(
     server: &McpServer,
     version: &SemanticVersion,
@@ -334,7 +332,7 @@ fn definition(
         (_, Some(true)) => Idempotency::Keyed,
         _ => Idempotency::None,
     };
-    // What it says of its effect is kept as it says it; policy derives the effect
+    // The hints on effects are stored as the server sent them. Policy derives the effect
     // (`steward_policy::effect_of`).
     let mut metadata = JsonObject::new();
     if let (Some(destructive), false) = (hints.destructive_hint, idempotency == Idempotency::ReadOnly) {
@@ -365,7 +363,7 @@ fn definition(
     definition.validate().map_err(|problem| problem.to_string())
 }
 
-/// The same name and version have the same id, on every machine and after every start.
+/// A stable id: the same name and version have the same id on every machine.
 pub(crate) fn id(name: &ToolName, version: &SemanticVersion) -> ToolId {
     let hash =
         Sha256::new().chain_update(name.as_str()).chain_update([0]).chain_update(version.as_str()).finalize();

@@ -1,4 +1,4 @@
-//! Small private files that are written whole or not at all: pins and logins.
+//! Small private files that are written atomically: pins and logins.
 
 use crate::error::{Error, Result};
 use serde::Serialize;
@@ -18,8 +18,7 @@ fn beside(path: &Path, end: &str) -> PathBuf {
     path.with_file_name(name)
 }
 
-/// Reads a file; nothing when there is none. A file that cannot be understood is an error, never
-/// taken for an empty one.
+/// Reads a file. `None` if there is none. A malformed file is an error, never treated as empty.
 pub(crate) fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
     match fs::read(path) {
         Ok(bytes) => serde_json::from_slice(&bytes).map(Some).map_err(|error| told(path, &error)),
@@ -28,8 +27,7 @@ pub(crate) fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
     }
 }
 
-/// Writes a file that only its owner can read, through another one that takes its place when it is
-/// complete.
+/// Writes a file that only its owner can read, atomically through a temporary file.
 pub(crate) fn write<T: Serialize>(path: &Path, value: &T) -> Result<()> {
     let text = serde_json::to_vec_pretty(value).map_err(|error| told(path, &error))?;
     let draft = beside(path, ".new");
@@ -37,7 +35,7 @@ pub(crate) fn write<T: Serialize>(path: &Path, value: &T) -> Result<()> {
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder)?;
         }
-        // A draft that a crash left behind may have other rights, so it is not reused.
+        // A leftover temporary file may have other permissions, so it is not reused.
         let _ = fs::remove_file(&draft);
         let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&draft)?;
         file.write_all(&text)?;
@@ -47,7 +45,7 @@ pub(crate) fn write<T: Serialize>(path: &Path, value: &T) -> Result<()> {
     written().map_err(|error| told(path, &error))
 }
 
-/// Removes a file, if there is one.
+/// Removes a file, if it exists.
 pub(crate) fn remove(path: &Path) -> Result<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(told(path, &error)),
@@ -55,7 +53,7 @@ pub(crate) fn remove(path: &Path) -> Result<()> {
     }
 }
 
-/// Keeps other processes out until it is dropped.
+/// Locks against other processes until dropped.
 pub(crate) fn lock(path: &Path) -> Result<File> {
     let guard = beside(path, ".lock");
     let locked = || -> std::io::Result<File> {

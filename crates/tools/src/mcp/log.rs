@@ -1,16 +1,14 @@
-//! What a server said beside its answers: the last lines of its standard error, its log messages,
-//! its noise.
+//! The log of a server: the last lines of its stderr, its log messages, and other output.
 //!
-//! Invariant: it never holds more than so many lines of so many characters, however much the server
-//! writes.
+//! Invariant: the number and length of lines are limited, however much the server writes.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 
-/// Longer lines are cut. A log line that matters is shorter.
+/// The maximum length of a line. Longer lines are truncated.
 const LINE_CHARS: usize = 2_000;
 
-/// A ring of lines.
+/// A ring buffer of lines.
 #[derive(Debug)]
 pub(crate) struct Log {
     lines: Mutex<VecDeque<String>>,
@@ -18,12 +16,12 @@ pub(crate) struct Log {
 }
 
 impl Log {
-    /// A ring of so many lines.
+    /// A ring buffer of this many lines.
     pub(crate) fn new(most: usize) -> Self {
         Self { lines: Mutex::default(), most: most.max(1) }
     }
 
-    /// Keeps a line, and lets the oldest go when there are too many.
+    /// Appends a line, and drops the oldest one if the buffer is full.
     pub(crate) fn push(&self, from: &str, line: &str) {
         let line: String = line.chars().filter(|c| !c.is_control() || *c == '\t').take(LINE_CHARS).collect();
         let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
@@ -38,7 +36,7 @@ impl Log {
         self.lines.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
     }
 
-    /// The last line of standard error, for error messages.
+    /// The last line of stderr, for error messages.
     pub(crate) fn last_words(&self) -> Option<String> {
         let lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
         lines.iter().rev().find_map(|line| line.strip_prefix("stderr: ")).map(str::to_owned)

@@ -1,16 +1,16 @@
-//! The MCP client: each configured server is supervised on its own and offers its tools through one
-//! cheap [`Handle`].
+//! The MCP client. Each configured server has its own supervisor and is used through a cheap
+//! [`Handle`].
 //!
 //! Invariants
-//! - A server starts when it is first needed, and its whole process group is gone when it stops.
-//! - A call never waits longer than its own time. When a server goes away, every call that waits
-//!   for it learns so at once.
-//! - What a server says of itself is untrusted: its tools are pinned by [`Pins`], its words are
-//!   bounded and stripped.
-//! - Nothing is shared between two servers: no lock, no queue, no task.
+//! - A server starts when it is first needed. Its whole process group has ended when it is stopped.
+//! - A call never waits longer than its own timeout. When a server disconnects, every waiting call
+//!   fails at once.
+//! - The self-description of a server is untrusted: its tools are pinned by [`Pins`], its text is
+//!   truncated and sanitized.
+//! - Servers share nothing: no lock, no queue, no task.
 //!
 //! A call that a server turns into a task (the tasks extension) is followed to its end. Sampling is
-//! not spoken; a server that asks for it is refused.
+//! not supported and is rejected.
 
 mod calls;
 mod client;

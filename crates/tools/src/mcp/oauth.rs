@@ -1,11 +1,11 @@
-//! How a remote server is shown who asks: a token from the environment, a person's login, or a
-//! program's own credentials.
+//! Authentication to remote servers: a token from the environment, a user login, or client
+//! credentials.
 //!
 //! Invariants
-//! - Tokens are kept in files that only their owner can read, one for each server, and never appear
-//!   in messages.
-//! - A login comes back to a listener on loopback that lives for one login and takes only the
-//!   answer to its own question.
+//! - Tokens are stored in files that only their owner can read, one per server, and never appear in
+//!   messages.
+//! - A login returns to a loopback listener that exists for one login and accepts only the response
+//!   to its own request.
 
 use crate::error::{Error, Result};
 use crate::mcp::connection::deepest;
@@ -26,17 +26,17 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 use url::Url;
 
-/// What a request carries.
+/// The credentials of a request.
 pub(crate) enum Credentials {
-    /// Nothing.
+    /// None.
     None,
-    /// A token that does not change.
+    /// A static token.
     Bearer(String),
-    /// A login that is renewed by itself.
+    /// A login that is refreshed automatically.
     Login(Box<AuthorizationManager>),
 }
 
-/// What the configuration and earlier logins give for this server.
+/// The credentials for this server, from the configuration and earlier logins.
 pub(crate) async fn credentials(shared: &Shared) -> Result<Credentials> {
     let (server, options) = (&*shared.server, &shared.options);
     let Some(auth) = &server.config.auth else { return Ok(Credentials::None) };
@@ -78,15 +78,15 @@ pub(crate) async fn credentials(shared: &Shared) -> Result<Credentials> {
     }
 }
 
-/// What a person is taken through.
+/// The parameters of a login.
 #[derive(Debug, Clone)]
 pub struct Login {
-    /// How long the person has.
+    /// The time that the user has.
     pub within: Duration,
-    /// What the server said when it turned a request away: the detail of [`Error::LoginNeeded`].
+    /// The server's challenge when it rejected a request: the detail of [`Error::LoginNeeded`].
     pub challenge: Option<String>,
-    /// The address of a document that says who this client is, where the server takes one instead
-    /// of a registration.
+    /// The URL of a client metadata document, for servers that accept one instead of a
+    /// registration.
     pub client_document: Option<String>,
 }
 
@@ -96,8 +96,7 @@ impl Default for Login {
     }
 }
 
-/// Logs a person in: `open` is handed the address that they visit, and the answer comes back to a
-/// listener on loopback.
+/// Logs a user in. `open` gets the URL to visit; the response returns to a loopback listener.
 ///
 /// # Errors
 /// [`Error::LoginNeeded`] with what went wrong.
@@ -118,7 +117,7 @@ pub async fn login(server: &McpServer, options: &Options, login: Login, open: im
         request = request.with_client_secret(variable(options, name).map_err(|error| told(&error))?);
     }
     request.client_metadata_url = login.client_document;
-    // A server that asks for more rights names them; those that were granted before stay.
+    // A server that requires more scopes names them. The granted ones are kept.
     let mut manager = manager(server).await.map_err(|error| login_needed(server, &error))?;
     let store = store(server, options);
     let granted = store.load().await.ok().flatten().map(|known| known.granted_scopes).unwrap_or_default();
@@ -151,7 +150,7 @@ pub async fn login(server: &McpServer, options: &Options, login: Login, open: im
     }
 }
 
-/// Forgets a login.
+/// Deletes a login.
 ///
 /// # Errors
 /// When its file cannot be removed.
@@ -159,7 +158,7 @@ pub fn logout(server: &ServerName, options: &Options) -> Result<()> {
     file(server, options).map_or(Ok(()), |path| files::remove(&path))
 }
 
-/// The scopes that a server wants beside those that it got, if that is what it says.
+/// The additional scopes that a server requires, if its challenge says so.
 fn step_up(server: &McpServer, challenge: &str) -> Option<Vec<String>> {
     let base = Url::parse(server.config.url.as_deref()?).ok()?;
     let params = WWWAuthenticateParams::parse(challenge, &base);
@@ -184,7 +183,7 @@ fn file(server: &ServerName, options: &Options) -> Option<PathBuf> {
     options.logins.as_ref().map(|folder| folder.join(format!("{server}.json")))
 }
 
-/// Keeps a login in a file, or in memory when there is no folder for it.
+/// Stores a login in a file, or in memory if there is no folder.
 enum Store {
     File(PathBuf),
     Memory(InMemoryCredentialStore),
@@ -197,7 +196,7 @@ fn store(server: &McpServer, options: &Options) -> Store {
     }
 }
 
-/// These files are small, so reading one holds nobody up.
+/// These files are small, so blocking reads are acceptable.
 #[async_trait]
 impl CredentialStore for Store {
     async fn load(&self) -> Result<Option<StoredCredentials>, AuthError> {
@@ -227,7 +226,7 @@ fn kept(error: Error) -> AuthError {
     AuthError::CredentialStoreError(error.to_string())
 }
 
-/// Waits for the browser to come back. Whatever else knocks is sent away.
+/// Waits for the browser's redirect. Other requests are ignored.
 async fn callback(listener: &TcpListener, back: &str) -> Result<String, String> {
     loop {
         let (stream, _) = listener.accept().await.map_err(|error| error.to_string())?;
@@ -249,7 +248,7 @@ async fn callback(listener: &TcpListener, back: &str) -> Result<String, String> 
     }
 }
 
-/// Answers one request and gives back what was asked for.
+/// Answers one request and returns its path.
 async fn serve(stream: TcpStream) -> std::io::Result<String> {
     let mut stream = BufReader::new(stream);
     let mut first = String::new();

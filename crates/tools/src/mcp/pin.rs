@@ -1,12 +1,12 @@
-//! Pins: what a server said of a tool when it was first seen, or last accepted by a person.
+//! Pins: the definition of a server's tool as first seen, or as last accepted by a person.
 //!
 //! Invariants
-//! - A tool whose name, words, schemas or hints differ from its pin is held back until a person
-//!   accepts exactly that change. Otherwise a server could win trust with a harmless description
-//!   and replace it later by orders to the model.
-//! - A person accepts what was shown, not what the server says by then: the offer is kept with the
-//!   pin, and another one is held back again.
-//! - A file that cannot be read holds everything back.
+//! - A tool whose name, description, schemas or hints differ from its pin is held until a person
+//!   accepts exactly that change. Otherwise a server could gain trust with a harmless description
+//!   and later replace it by instructions to the model.
+//! - A person accepts what was shown, not the server's latest version. The shown offer is stored
+//!   with the pin, and a different one is held again.
+//! - If the file cannot be read, all tools are held.
 
 use crate::error::{Error, Result};
 use crate::mcp::discover::{self, RemoteTool, plain};
@@ -20,15 +20,15 @@ use std::path::PathBuf;
 use steward_domain::{McpServer, SemanticVersion, ServerName, Timestamp};
 use steward_journal::canonical::jcs;
 
-/// What a server says of a tool, in its own words.
+/// The definition of a tool as the server sent it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Offer {
-    /// Its name on the server.
+    /// The name on the server.
     pub name: String,
-    /// Its title.
+    /// The title.
     #[serde(default)]
     pub title: Option<String>,
-    /// What it does.
+    /// The description.
     #[serde(default)]
     pub description: Option<String>,
     /// JSON Schema of the arguments.
@@ -36,14 +36,13 @@ pub struct Offer {
     /// JSON Schema of the result.
     #[serde(default)]
     pub output_schema: Json,
-    /// Whether it only reads, whether it can be repeated. They decide about retries, so they are
-    /// pinned, too.
+    /// The read-only and idempotency hints. They affect retries, so they are pinned as well.
     #[serde(default)]
     pub hints: Json,
 }
 
 impl Offer {
-    /// As the server sent it.
+    /// Converts a tool as the server sent it.
     pub(crate) fn of(tool: &Tool) -> Self {
         Self {
             name: tool.name.to_string(),
@@ -55,7 +54,7 @@ impl Offer {
         }
     }
 
-    /// As the protocol has it.
+    /// Converts back to the protocol type.
     fn tool(&self) -> Tool {
         let object = |schema: &Json| std::sync::Arc::new(schema.as_object().cloned().unwrap_or_default());
         let mut tool = Tool::new(
@@ -70,7 +69,7 @@ impl Offer {
         tool
     }
 
-    /// SHA-256 over all of it, with the keys of every object in order.
+    /// The SHA-256 over the offer, with sorted keys.
     #[must_use]
     pub fn digest(&self) -> String {
         let mut text = String::new();
@@ -79,33 +78,33 @@ impl Offer {
     }
 }
 
-/// What is known of one tool.
+/// The pin of one tool.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Pin {
-    /// What counts; nothing for a tool that nobody has accepted yet.
+    /// The accepted offer. `None` for a tool that was never accepted.
     accepted: Option<Offer>,
-    /// Counts up with every acceptance.
+    /// Increased with every acceptance.
     version: SemanticVersion,
-    /// What the server offers instead, as it was last seen.
+    /// The changed offer of the server, as last seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     offered: Option<Offer>,
 }
 
 type PinTable = BTreeMap<ServerName, BTreeMap<String, Pin>>;
 
-/// What a review of a server's tools came to.
+/// The result of reviewing a server's tools.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Review {
-    /// May be used, in their accepted versions.
+    /// Tools that may be used, in their accepted versions.
     pub admitted: Vec<RemoteTool>,
-    /// Are held back, each with what changed, in words.
+    /// Tools that are held, each with a description of the change.
     pub held: Vec<(RemoteTool, String)>,
-    /// Were there and are not any more.
+    /// Tools that the server no longer offers.
     pub gone: Vec<String>,
 }
 
 impl Review {
-    /// The refusal for a tool that is held back.
+    /// The error for a held tool.
     #[must_use]
     pub fn refusal(server: &ServerName, tool: &RemoteTool, change: &str) -> Error {
         Error::Held {
@@ -124,24 +123,23 @@ pub struct Pins {
 }
 
 impl Pins {
-    /// In this file, which need not be there yet. Tools that a known server adds are held back,
-    /// too.
+    /// Pins in this file, which may not exist yet. New tools of a known server are held as well.
     pub fn at(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into(), hold_new: true }
     }
 
-    /// Whether a tool that a known server adds is held back. A renamed tool is a new one.
+    /// Whether a new tool of a known server is held. A renamed tool counts as new.
     #[must_use]
     pub fn hold_new(mut self, hold: bool) -> Self {
         self.hold_new = hold;
         self
     }
 
-    /// Compares what a server offers with its pins. A server that is seen for the first time is
+    /// Compares the tools of a server with its pins. A server that is seen for the first time is
     /// pinned as it is.
     ///
     /// # Errors
-    /// When the file cannot be read or written; then nothing may be used.
+    /// When the file cannot be read or written. No tool may be used then.
     pub fn review(&self, server: &ServerName, tools: Vec<RemoteTool>) -> Result<Review> {
         let _guard = files::lock(&self.path)?;
         let before: PinTable = files::read(&self.path)?.unwrap_or_default();
@@ -180,7 +178,7 @@ impl Pins {
         Ok(review)
     }
 
-    /// Accepts what was shown of one tool, or of all tools of a server. Gives back the names whose
+    /// Accepts the shown offer of one tool, or of all tools of a server. Returns the names whose
     /// pins changed.
     ///
     /// # Errors
@@ -207,7 +205,7 @@ impl Pins {
         Ok(accepted)
     }
 
-    /// What was accepted of a server, so that its tools are known without starting it.
+    /// The accepted tools of a server, which are known without starting it.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -221,7 +219,7 @@ impl Pins {
         Ok(tools.collect())
     }
 
-    /// What waits for a person: each tool with what changed, in words.
+    /// The held tools, each with a description of the change.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -235,8 +233,7 @@ impl Pins {
         Ok(waiting.collect())
     }
 
-    /// The same under the names that the registry has for them: these tools are listed and cannot
-    /// be called.
+    /// The held tools under their registry names. They are listed and cannot be called.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -245,7 +242,7 @@ impl Pins {
         Ok(waiting.map(|(tool, change)| (format!("{server}.{tool}"), change)).collect())
     }
 
-    /// Forgets a server that was removed: when it comes back, it is seen for the first time.
+    /// Removes the pins of a server. If it is added again, it counts as new.
     ///
     /// # Errors
     /// When the file cannot be read or written.
@@ -257,7 +254,7 @@ impl Pins {
 }
 
 impl RemoteTool {
-    /// The same tool in its accepted version.
+    /// The tool in its accepted version.
     fn in_version(mut self, version: &SemanticVersion) -> Result<Self> {
         let changed = self.definition.with(|definition| {
             definition.tool_version = version.clone();
@@ -268,7 +265,7 @@ impl RemoteTool {
     }
 }
 
-/// `1.4.0` becomes `1.4.1`.
+/// The next patch version: `1.4.0` becomes `1.4.1`.
 fn next(version: &SemanticVersion) -> SemanticVersion {
     let bumped = version.as_str().rsplit_once('.').and_then(|(front, patch)| {
         format!("{front}.{}", patch.parse::<u64>().ok()?.checked_add(1)?).parse().ok()
@@ -276,7 +273,7 @@ fn next(version: &SemanticVersion) -> SemanticVersion {
     bumped.unwrap_or_else(|| version.clone())
 }
 
-/// What differs between two offers, in words.
+/// Describes the differences between two offers.
 fn changes(old: &Offer, new: &Offer) -> String {
     let mut words = Vec::new();
     let quoted = |text: &Option<String>| match text {

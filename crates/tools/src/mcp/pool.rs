@@ -1,5 +1,4 @@
-//! All configured servers by their names. Servers are independent: the pool hands out handles and
-//! does nothing between them.
+//! All configured servers by name. Servers are independent; the pool only returns handles.
 
 use crate::error::{Error, Result};
 use crate::mcp::server::{Handle, Options, Server};
@@ -8,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use steward_domain::{McpServer, ServerName, Valid};
 use tokio::task::JoinSet;
 
-/// The servers that there are.
+/// The configured servers.
 #[derive(Debug)]
 pub struct Servers {
     options: Options,
@@ -16,15 +15,14 @@ pub struct Servers {
 }
 
 impl Servers {
-    /// None yet.
+    /// An empty pool.
     #[must_use]
     pub fn new(options: Options) -> Self {
         Self { options, handles: Mutex::default() }
     }
 
-    /// Takes over a new list. A server whose configuration is the same keeps running; one that
-    /// changed, was switched off or is not listed any more is closed for good, and calls through
-    /// its old handles are refused.
+    /// Applies a new list. A server with an unchanged configuration keeps running. One that was
+    /// changed, disabled or removed is closed, and calls through its old handles fail.
     pub async fn reload(&self, list: Vec<Valid<McpServer>>) {
         let replaced = {
             let mut handles = self.lock();
@@ -34,7 +32,7 @@ impl Servers {
                 let handle = match old.remove(&server.name) {
                     Some(handle) if unchanged => handle,
                     changed => {
-                        // The old one stays among those to be closed.
+                        // The old handle stays in the list and is closed below.
                         old.extend(changed.map(|handle| (server.name.clone(), handle)));
                         Server::new(server, self.options.clone())
                     }
@@ -46,10 +44,10 @@ impl Servers {
         close(replaced).await;
     }
 
-    /// The server of this name.
+    /// The server with this name.
     ///
     /// # Errors
-    /// [`Error::UnknownServer`], with the names that are near.
+    /// [`Error::UnknownServer`], with similar names.
     pub fn get(&self, name: &str) -> Result<Handle> {
         let handles = self.lock();
         let found = name.parse::<ServerName>().ok().and_then(|name| handles.get(&name).cloned());
@@ -69,7 +67,7 @@ impl Servers {
         self.lock().values().cloned().collect()
     }
 
-    /// Closes all of them at the same time and waits until their processes are gone.
+    /// Closes all servers concurrently and waits until their processes have ended.
     pub async fn stop_all(&self) {
         let handles = std::mem::take(&mut *self.lock());
         close(handles).await;

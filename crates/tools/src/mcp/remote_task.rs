@@ -1,7 +1,7 @@
-//! Calls that a server turned into a task (the tasks extension, SEP-2663): asked for until they
-//! end, with what they ask on the way answered by the call's person.
+//! Calls that a server turned into a task (the tasks extension, SEP-2663): polled to their end,
+//! with prompts answered by the person of the call.
 //!
-//! Invariant: a task whose caller gives up is called off at the server.
+//! Invariant: if the caller gives up, the task is cancelled at the server.
 
 use crate::error::{Error, Result};
 use crate::mcp::calls::ActiveCall;
@@ -16,12 +16,12 @@ use serde_json::Value as Json;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-/// How often a task is asked for, whatever the server wishes.
+/// The bounds and the default of the polling interval.
 const OFTEN: Duration = Duration::from_millis(50);
 const RARELY: Duration = Duration::from_secs(5);
 const UNLESS_SAID: Duration = Duration::from_millis(500);
 
-/// Calls the task off unless it ended.
+/// Cancels the task when dropped, unless it ended.
 struct Unfinished<'a> {
     connection: &'a Connection,
     task: Option<String>,
@@ -36,7 +36,7 @@ impl Drop for Unfinished<'_> {
 }
 
 impl Connection {
-    /// Waits for the result of a task. The caller sets the time by dropping it.
+    /// Waits for the result of a task. The caller enforces the timeout by dropping it.
     pub(crate) async fn follow_task(&self, tool: &str, task: Task, context: &Context) -> Result<Output> {
         let mut unfinished = Unfinished { connection: self, task: Some(task.task_id.clone()) };
         let call = ActiveCall::of(context);
@@ -81,7 +81,7 @@ impl Connection {
         }
     }
 
-    /// Answers what a task asks, each question once.
+    /// Answers the prompts of a task, each once.
     async fn answer_task(
         &self,
         tool: &str,

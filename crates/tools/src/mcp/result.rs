@@ -1,13 +1,13 @@
-//! What a server answered, in the words of this crate.
+//! Converts results of a server to types of this crate.
 
 use crate::error::{Error, Result};
 use crate::tool::{Content, Output};
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 
-/// The words of a tool that says it failed are cut to this many characters.
+/// The maximum length of a tool's error message, in characters.
 const MESSAGE_CHARS: usize = 4_000;
 
-/// The output of a call, or that the tool says that it failed.
+/// The output of a call, or the error that the tool reported.
 pub(crate) fn output(tool: &str, result: CallToolResult) -> Result<Output> {
     let content: Vec<Content> = result.content.into_iter().filter_map(content).collect();
     let output = Output { content, structured: result.structured_content };
@@ -24,7 +24,7 @@ pub(crate) fn output(tool: &str, result: CallToolResult) -> Result<Output> {
     Err(Error::Failed { tool: tool.to_owned(), message, transient: false })
 }
 
-/// One part of a result. A kind that is not known yet is left out rather than guessed at.
+/// One part of a result. Unknown kinds are dropped.
 pub(crate) fn content(block: ContentBlock) -> Option<Content> {
     Some(match block {
         ContentBlock::Text(part) => Content::Text { text: part.text },
@@ -38,7 +38,7 @@ pub(crate) fn content(block: ContentBlock) -> Option<Content> {
     })
 }
 
-/// The content of something with an address.
+/// The content of a resource.
 pub(crate) fn resource(contents: ResourceContents) -> Option<Content> {
     match contents {
         ResourceContents::TextResourceContents { uri, mime_type, text, .. } => {

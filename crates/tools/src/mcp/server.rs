@@ -1,8 +1,8 @@
-//! One server from outside: [`Server::new`] gives a [`Handle`] that is cheap to copy; behind it a
-//! supervisor starts, watches and stops the server.
+//! The interface to one server. [`Server::new`] returns a [`Handle`] that is cheap to clone; its
+//! supervisor starts, monitors and stops the server.
 //!
 //! Invariant: when the last handle is dropped, the supervisor, the connection and the process group
-//! go with it.
+//! end.
 
 use crate::error::{Error, Result};
 use crate::mcp::connection::Connection;
@@ -21,46 +21,46 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-/// Gives the value of a variable of the environment, if it has one.
+/// Returns the value of an environment variable, if set.
 pub type Variables = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
-/// How servers are supervised.
+/// The options of supervision.
 #[derive(Clone)]
 pub struct Options {
-    /// How long a start may take, the first exchange of messages included.
+    /// The timeout of a start, including the handshake.
     pub start_within: Duration,
-    /// How long a program has to end by itself before it is told to, and again before it is killed.
+    /// How long a process may take to exit by itself, and again after SIGTERM, before it is killed.
     pub grace: Duration,
-    /// How often a server is asked whether it is there while nothing else is asked of it.
+    /// The interval of health checks on an idle server.
     pub health_every: Duration,
-    /// How long that answer may take.
+    /// The timeout of a health check.
     pub health_within: Duration,
-    /// After how long without a call a server is stopped; nothing means never.
+    /// The idle time after which a server is stopped. `None` means never.
     pub idle_stop: Option<Duration>,
-    /// The pause after the first failed start; it doubles with every other failure.
+    /// The delay after the first failed start. It doubles with every further failure.
     pub backoff_first: Duration,
-    /// The longest such pause.
+    /// The maximum delay.
     pub backoff_most: Duration,
-    /// So many failures in a row open the circuit.
+    /// The number of consecutive failures that opens the circuit.
     pub break_after: u32,
     /// How long the circuit stays open the first time.
     pub break_for: Duration,
-    /// Calls at a time on one server; more wait for their turn.
+    /// The maximum number of concurrent calls. Further calls wait.
     pub concurrent: usize,
-    /// What one message may weigh.
+    /// The maximum size of a message.
     pub message_bytes: usize,
-    /// Lines of a server's log that are kept.
+    /// The number of log lines that are kept.
     pub log_lines: usize,
-    /// The program that shuts server programs in: this very binary.
+    /// The launcher that sandboxes server programs: this binary.
     pub launcher: Option<PathBuf>,
-    /// Steward's home: its `tmp/` holds the temporary folders of servers, and the standard sandbox
-    /// grants none of the rest.
+    /// Steward's home. Its `tmp/` contains the temporary folders of servers; the standard sandbox
+    /// denies the rest.
     pub home: Option<PathBuf>,
-    /// The folder in which logins are kept.
+    /// The folder of stored logins.
     pub logins: Option<PathBuf>,
-    /// Where values for `${NAME}` come from.
+    /// The source of values for `${NAME}`.
     pub variables: Variables,
-    /// The time for records.
+    /// The clock for timestamps.
     pub clock: Arc<dyn Clock>,
 }
 
@@ -105,7 +105,7 @@ impl Options {
     }
 }
 
-/// What the supervisor is doing, for those who only look.
+/// The phase of the supervisor, for status queries.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Phase {
     #[default]
@@ -115,7 +115,7 @@ pub(crate) enum Phase {
     Closed,
 }
 
-/// What handles and supervisor both see. Locked for moments, never while waiting.
+/// The state shared by handles and supervisor. It is locked briefly, never across an await.
 #[derive(Debug, Default)]
 pub(crate) struct ServerStatus {
     pub(crate) phase: Phase,
@@ -127,7 +127,7 @@ pub(crate) struct ServerStatus {
     pub(crate) live: Option<Arc<Connection>>,
 }
 
-/// What belongs to one server.
+/// The parts of one server.
 pub(crate) struct Shared {
     pub(crate) server: Valid<McpServer>,
     pub(crate) options: Options,
@@ -142,12 +142,12 @@ impl Shared {
     }
 }
 
-/// A server that is supervised.
+/// A supervised server.
 #[derive(Debug, Clone, Copy)]
 pub struct Server;
 
 impl Server {
-    /// Supervises a server. Nothing is started before it is needed.
+    /// Supervises a server. It is started when first needed.
     #[must_use]
     #[allow(clippy::new_ret_no_self, reason = "the handle is all that anybody needs of it")]
     pub fn new(server: Valid<McpServer>, options: Options) -> Handle {
@@ -168,7 +168,7 @@ struct Inner {
     _tasks: Mutex<JoinSet<()>>,
 }
 
-/// What a server is used through.
+/// A handle to a server.
 #[derive(Clone)]
 pub struct Handle(Arc<Inner>);
 
@@ -179,13 +179,13 @@ impl fmt::Debug for Handle {
 }
 
 impl Handle {
-    /// The server's name.
+    /// The name of the server.
     #[must_use]
     pub fn name(&self) -> &ServerName {
         &self.0.shared.server.name
     }
 
-    /// Its configuration.
+    /// The configuration.
     #[must_use]
     pub fn config(&self) -> &Valid<McpServer> {
         &self.0.shared.server
@@ -195,12 +195,12 @@ impl Handle {
         &self.0.shared.options
     }
 
-    /// Calls a tool by the server's own name for it. Starts the server if it is not running.
+    /// Calls a tool by its name on the server. Starts the server if it is not running.
     ///
     /// # Errors
-    /// [`Error::Timeout`] and [`Error::Cancelled`] when the context says so; [`Error::ServerGone`]
-    /// at once when the server goes away, with whether the request had been sent; [`Error::Failed`]
-    /// when the tool says that it failed.
+    /// [`Error::Timeout`] and [`Error::Cancelled`] according to the context; [`Error::ServerGone`]
+    /// at once when the server disconnects, with whether the request was sent; [`Error::Failed`]
+    /// when the tool reports an error.
     pub async fn call(&self, tool: &str, arguments: &JsonObject, context: &Context) -> Result<Output> {
         let full = || format!("{}.{tool}", self.name());
         let work = async {
@@ -213,15 +213,14 @@ impl Handle {
             biased;
             () = context.cancel.cancelled() => Err(Error::Cancelled { tool: full() }),
             called = tokio::time::timeout(context.timeout, work) => called.unwrap_or_else(|_| {
-                // Perhaps only this call is slow, perhaps the server hangs: the supervisor finds
-                // out.
+                // Either this call is slow or the server hangs. The supervisor checks the server.
                 let _ = self.0.commands.try_send(Command::Suspect);
                 Err(Error::Timeout { tool: full(), after: context.timeout })
             }),
         }
     }
 
-    /// A connection, started if there is none.
+    /// The connection; the server is started if there is none.
     pub(crate) async fn connect(&self) -> Result<Arc<Connection>> {
         let live = self.0.shared.seen().live.clone();
         if let Some(live) = live.filter(|live| !live.is_gone()) {
@@ -237,7 +236,7 @@ impl Handle {
         answer.await.map_err(|_| closed(()))?
     }
 
-    /// An answer, even one that says no, shows that the server works.
+    /// Any response, even an error, shows that the server works.
     pub(crate) fn judge<T>(&self, answered: &Result<T>) {
         if matches!(answered, Ok(_) | Err(Error::Failed { .. })) {
             let mut seen = self.0.shared.seen();
@@ -247,10 +246,10 @@ impl Handle {
         }
     }
 
-    /// Asks the server whether it is there; starts it if it is not running.
+    /// Checks that the server responds. Starts it if it is not running.
     ///
     /// # Errors
-    /// Whatever keeps it from answering.
+    /// The reason why it does not respond.
     pub async fn health(&self) -> Result<()> {
         let connection = self.connect().await?;
         let answered = connection.ping(self.options().health_within).await;
@@ -258,13 +257,13 @@ impl Handle {
         answered
     }
 
-    /// The last lines that the server wrote beside its answers.
+    /// The last log lines of the server.
     #[must_use]
     pub fn log(&self) -> Vec<String> {
         self.0.shared.log.lines()
     }
 
-    /// What the server is doing.
+    /// The state of the server.
     #[must_use]
     pub fn state(&self) -> State {
         let seen = self.0.shared.seen();
@@ -279,7 +278,7 @@ impl Handle {
         }
     }
 
-    /// How the server is doing.
+    /// The status of the server.
     #[must_use]
     pub fn status(&self) -> Status {
         let state = self.state();
@@ -294,23 +293,23 @@ impl Handle {
         }
     }
 
-    /// Counts up when the server says that its tools, resources or prompts changed.
+    /// Increases when the server reports that its tools, resources or prompts changed.
     #[must_use]
     pub fn changes(&self) -> watch::Receiver<u64> {
         self.0.shared.changed.subscribe()
     }
 
-    /// A line for the log from this side.
+    /// Appends a line of Steward to the server's log.
     pub(crate) fn note(&self, line: &str) {
         self.0.shared.log.push("steward", line);
     }
 
-    /// Stops the server and waits until its process group is gone. The next call starts it again.
+    /// Stops the server and waits until its process group has ended. The next call restarts it.
     pub async fn stop(&self) {
         self.order(Command::Stop).await;
     }
 
-    /// Stops the server for good: calls through any handle are refused from now on.
+    /// Stops the server permanently. Calls through any handle fail from now on.
     pub async fn close(&self) {
         self.order(Command::Close).await;
     }

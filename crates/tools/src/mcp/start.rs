@@ -1,8 +1,8 @@
-//! How a server is started: the process or the connection, then the first exchange of messages.
+//! Starts a server: the process or the connection, then the handshake.
 //!
-//! The newest protocol revision is tried first. A server that knows only earlier ones says so and
-//! is spoken to as it expects; one that breaks over the question is started again and greeted in
-//! the earlier way.
+//! The newest protocol version is tried first. A server that supports only earlier versions says so
+//! and gets the version it expects. One that fails on the request is restarted with the earlier
+//! handshake.
 
 use crate::error::{Error, Result};
 use crate::mcp::calls::{DisconnectReason, Tap, Tapped};
@@ -26,21 +26,21 @@ use std::time::Duration;
 use steward_domain::{SandboxRules, Transport as Kind};
 use tokio::task::JoinSet;
 
-/// How long the last messages of a connection may take before it is cut.
+/// The timeout for closing a connection.
 const CLOSE_WITHIN: Duration = Duration::from_secs(1);
 
-/// A server that runs.
+/// A running server.
 pub(crate) struct Live {
     pub(crate) connection: Arc<Connection>,
     service: RunningService<RoleClient, Client>,
     process: Option<Running>,
-    /// Goes with the process.
+    /// Removed when the process ends.
     private: Option<PrivateFolder>,
     tasks: JoinSet<()>,
 }
 
 impl Live {
-    /// Ends the connection, then the process group.
+    /// Closes the connection, then ends the process group.
     pub(crate) async fn end(mut self, grace: Duration) {
         self.connection.lose(DisconnectReason::Stopped);
         let _ = self.service.close_with_timeout(CLOSE_WITHIN).await;
@@ -54,8 +54,8 @@ impl Live {
     }
 }
 
-/// Waits until the killed are gone. A signal is obeyed soon, not at once, and nobody tells about
-/// children of children.
+/// Waits until the killed processes have ended. Signals are handled asynchronously, and
+/// grandchildren cannot be awaited.
 async fn buried(group: Option<Pid>) {
     let Some(group) = group else { return };
     for _ in 0..100 {
@@ -66,7 +66,7 @@ async fn buried(group: Option<Pid>) {
     }
 }
 
-/// Starts the server, within its time.
+/// Starts the server, within its timeout.
 pub(crate) async fn start(shared: Arc<Shared>) -> Result<Live> {
     let within = shared.options.start_within;
     let late = |_| {
@@ -90,11 +90,11 @@ async fn attempt(shared: &Arc<Shared>) -> Result<Live> {
     })
 }
 
-/// Why the greeting failed.
+/// Why the handshake failed.
 enum Refusal {
-    /// Perhaps only because the server did not know the newest greeting.
+    /// Possibly only because the server does not support the newest handshake.
     Puzzled(Error),
-    /// In any case.
+    /// For another reason.
     Final(Error),
 }
 
@@ -139,7 +139,7 @@ async fn greet(shared: &Arc<Shared>, mode: ClientLifecycleMode) -> Result<Live, 
     }
 }
 
-/// Exchanges the first messages over any transport.
+/// Performs the handshake over any transport.
 async fn serve<T>(
     shared: &Arc<Shared>,
     transport: T,
@@ -194,7 +194,7 @@ fn refusal(shared: &Shared, tap: &Tap, error: &ClientInitializeError) -> Refusal
     }
 }
 
-/// What stands behind a failed greeting; the error itself does not name it as its source.
+/// The cause of a failed handshake, which the error does not expose as its source.
 fn cause(error: &ClientInitializeError) -> &(dyn std::error::Error + 'static) {
     match error {
         ClientInitializeError::TransportError { error, .. } => error,
@@ -203,7 +203,7 @@ fn cause(error: &ClientInitializeError) -> &(dyn std::error::Error + 'static) {
     }
 }
 
-/// The child process of a server, and its temporary folder.
+/// The process specification of a server, and its temporary folder.
 fn spec(shared: &Shared) -> Result<(Spec, Option<PrivateFolder>)> {
     let (config, options) = (&shared.server.config, &shared.options);
     let env = fill_all(&config.env, &*options.variables).map_err(|detail| failed(shared, detail))?;
@@ -216,7 +216,7 @@ fn spec(shared: &Shared) -> Result<(Spec, Option<PrivateFolder>)> {
     };
     let Some(rules) = config.sandbox.rules() else { return Ok((spec, None)) };
     let Some(launcher) = &options.launcher else {
-        // Only where this process is not the binary itself is there no launcher.
+        // There is no launcher only if this process is not the Steward binary.
         let asked = *rules != SandboxRules { standard: true, ..SandboxRules::default() };
         return if asked {
             Err(failed(shared, "nothing is there to shut it in".into()))
@@ -254,7 +254,7 @@ fn spec(shared: &Shared) -> Result<(Spec, Option<PrivateFolder>)> {
         spec.env.entry("TMPDIR".to_owned()).or_insert_with(|| temporary.path().display().to_string());
         private = Some(temporary);
     }
-    // What is not there and not named in the configuration is no mistake.
+    // A standard folder that does not exist is not an error.
     let there = |folder: &PathBuf| folder.exists() || !rules.standard;
     folders.read.retain(there);
     folders.write.retain(there);
@@ -268,7 +268,7 @@ fn spec(shared: &Shared) -> Result<(Spec, Option<PrivateFolder>)> {
     Ok((spec, private))
 }
 
-/// The server did not start.
+/// The error for a failed start.
 pub(crate) fn failed(shared: &Shared, detail: String) -> Error {
     Error::ServerStart { server: shared.server.name.to_string(), detail }
 }

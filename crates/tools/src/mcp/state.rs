@@ -1,75 +1,75 @@
-//! How a server is doing, and when it may be tried again. Pure: time and chance are handed in.
+//! The state and circuit breaker of a server. Pure: time and randomness are parameters.
 
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// What a server is doing.
+/// The state of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
-    /// It is not running; the next call starts it.
+    /// Not running. The next call starts it.
     Stopped,
-    /// It is being started.
+    /// Starting.
     Starting,
-    /// It answers.
+    /// Running.
     Ready,
-    /// It failed and is tried again after this time.
+    /// It failed and is restarted after this time.
     Backoff {
-        /// How long until then.
+        /// The remaining time.
         retry_in: Duration,
     },
-    /// It failed too often in a row; calls are refused until this time has passed. Then one start
-    /// is tried.
+    /// The circuit is open after too many consecutive failures. Calls fail until this time has
+    /// passed; then one start is tried.
     Open {
-        /// How long until then.
+        /// The remaining time.
         retry_in: Duration,
     },
-    /// It was closed for good.
+    /// Closed permanently.
     Closed,
 }
 
-/// How a server is doing, for people.
+/// The status of a server, for users.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Status {
-    /// What it is doing.
+    /// The state.
     pub state: State,
-    /// How often it was started after the first time.
+    /// The number of restarts.
     pub restarts: u32,
-    /// Failures in a row.
+    /// The number of consecutive failures.
     pub failures: u32,
-    /// What went wrong last.
+    /// The last error.
     pub last_error: Option<String>,
-    /// The protocol revision spoken with it.
+    /// The negotiated protocol version.
     pub protocol: Option<String>,
-    /// What it calls itself, with its version.
+    /// The server's own name and version.
     pub software: Option<String>,
 }
 
-/// When to try again.
+/// The settings of backoff and circuit breaker.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Patience {
-    /// The pause after the first failure; it doubles with every other.
+    /// The delay after the first failure. It doubles with every further one.
     pub(crate) first: Duration,
-    /// The longest pause.
+    /// The maximum delay.
     pub(crate) most: Duration,
-    /// So many failures in a row open the circuit.
+    /// The number of consecutive failures that opens the circuit.
     pub(crate) failures: u32,
-    /// How long it stays open the first time; it doubles while trials fail.
+    /// How long the circuit stays open the first time. It doubles while trials fail.
     pub(crate) open: Duration,
 }
 
-/// What failures have led to.
+/// The effect of failures on callers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Gate {
-    /// Start whenever asked.
+    /// A start is possible at any time.
     #[default]
     Free,
-    /// Callers wait until then.
+    /// Callers wait until this time.
     Wait(Instant),
-    /// Callers are refused until then.
+    /// Callers are rejected until this time.
     Refuse(Instant),
 }
 
-/// Counts failures in a row.
+/// Counts consecutive failures.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Breaker {
     pub(crate) failures: u32,
@@ -77,13 +77,13 @@ pub(crate) struct Breaker {
 }
 
 impl Breaker {
-    /// Something worked.
+    /// Records a success.
     pub(crate) fn worked(&mut self) {
         *self = Self::default();
     }
 
-    /// Something failed. `chance` is from 0 to 1 and keeps many from coming back in the same
-    /// moment.
+    /// Records a failure. `chance` is between 0 and 1 and adds jitter, so that many servers do not
+    /// restart at once.
     pub(crate) fn failed(&mut self, patience: &Patience, now: Instant, chance: f64) {
         self.failures = self.failures.saturating_add(1);
         let beyond = self.failures.checked_sub(patience.failures);
@@ -97,7 +97,7 @@ impl Breaker {
         };
     }
 
-    /// How long callers are refused, if they are.
+    /// How long callers are still rejected. `None` if they are not.
     pub(crate) fn refuses(&self, now: Instant) -> Option<Duration> {
         match self.gate {
             Gate::Refuse(until) if until > now => Some(until - now),
@@ -118,7 +118,7 @@ fn doubled(first: Duration, times: u32, most: Duration) -> Duration {
     first.saturating_mul(2_u32.saturating_pow(times.min(20))).min(most)
 }
 
-/// Three quarters of the pause are certain, the rest and a quarter more are chance.
+/// A random delay of 75 to 125 % of a pause.
 fn jitter(pause: Duration, chance: f64) -> Duration {
     pause.mul_f64(0.75 + chance.clamp(0.0, 1.0) / 2.0)
 }

@@ -1,12 +1,11 @@
-//! The supervisor of one server: starts it when somebody needs it, watches it, and lets it go.
+//! The supervisor of one server: starts it on demand, monitors it, and stops it.
 //!
 //! Invariants
-//! - It alone starts and stops; whoever wants a connection asks it and gets one, or the reason why
-//!   not.
-//! - It never waits itself: starts, checks and endings run as tasks that it owns, so a stop is
-//!   obeyed at any time.
-//! - A failure counts until something works: a server that starts well and dies with every call
-//!   opens its circuit, too.
+//! - Only the supervisor starts and stops the server. It gives callers a connection or an error.
+//! - It never blocks: starts, checks and shutdowns run as tasks that it owns, so a stop is handled
+//!   at any time.
+//! - Failures count until a success: a server that starts well and crashes with every call opens
+//!   its circuit as well.
 
 use crate::error::{Error, Result};
 use crate::mcp::calls::DisconnectReason;
@@ -20,19 +19,19 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-/// What handles ask of the supervisor.
+/// Commands of handles to the supervisor.
 pub(crate) enum Command {
-    /// A connection, started if there is none.
+    /// Request a connection; start the server if there is none.
     Connect(oneshot::Sender<Result<Arc<Connection>>>),
-    /// A call took too long: look whether the server is there.
+    /// A call timed out: check the server.
     Suspect,
-    /// Stop; the next call starts again.
+    /// Stop. The next call restarts it.
     Stop(oneshot::Sender<()>),
-    /// Stop for good.
+    /// Stop permanently.
     Close(oneshot::Sender<()>),
 }
 
-/// What watches one server.
+/// The supervisor of one server.
 pub(crate) struct Supervisor {
     shared: Arc<Shared>,
     commands: mpsc::Receiver<Command>,
@@ -45,7 +44,7 @@ pub(crate) struct Supervisor {
 }
 
 impl Supervisor {
-    /// Nothing runs yet.
+    /// A supervisor with no running server.
     pub(crate) fn new(shared: Arc<Shared>, commands: mpsc::Receiver<Command>) -> Self {
         Self {
             shared,
@@ -59,7 +58,7 @@ impl Supervisor {
         }
     }
 
-    /// Runs until it is closed or the last handle is gone.
+    /// Runs until it is closed or the last handle is dropped.
     pub(crate) async fn run(mut self) {
         loop {
             let wake = self.wake_at();
@@ -114,7 +113,7 @@ impl Supervisor {
         self.start_if_due();
     }
 
-    /// Starts when somebody waits, nothing runs, and the pause after the last failure is over.
+    /// Starts the server if a caller waits, none is running, and the backoff is over.
     fn start_if_due(&mut self) {
         self.waiting.retain(|reply| !reply.is_closed());
         if self.waiting.is_empty() || self.live.is_some() || !self.starting.is_empty() {
@@ -129,7 +128,7 @@ impl Supervisor {
         }
     }
 
-    /// A start came to its end.
+    /// Handles the result of a start.
     fn settle(&mut self, started: Result<Live>) {
         match started {
             Ok(live) => {
@@ -149,8 +148,8 @@ impl Supervisor {
                 self.live = Some(live);
             }
             Err(error) => {
-                // A server that wants a login works; once somebody has logged in, nobody shall
-                // wait.
+                // A server that requires a login works. There is no backoff, so that a call right
+                // after the login succeeds.
                 if matches!(error, Error::LoginNeeded { .. }) {
                     let mut seen = self.shared.seen();
                     seen.phase = Phase::Stopped;
@@ -174,7 +173,7 @@ impl Supervisor {
         seen.last_error = Some(told);
     }
 
-    /// The connection ended by itself.
+    /// Handles a lost connection.
     fn crashed(&mut self, why: DisconnectReason) {
         let told = match why {
             DisconnectReason::Closed(detail) => detail,
@@ -187,7 +186,7 @@ impl Supervisor {
         self.start_if_due();
     }
 
-    /// Ends what runs, in a task of its own.
+    /// Stops the running server in a separate task.
     fn let_go(&mut self, grace: Duration) {
         if let Some(live) = self.live.take() {
             self.endings.spawn(live.end(grace));
@@ -211,12 +210,12 @@ impl Supervisor {
         while self.endings.join_next().await.is_some() {}
     }
 
-    /// When something may be due next.
+    /// The time of the next action.
     fn wake_at(&self) -> Instant {
         let now = Instant::now();
         if self.live.is_none() {
             let due = !self.waiting.is_empty() && self.starting.is_empty();
-            // Nobody waits: nothing is due before somebody does.
+            // Without a waiting caller, no action is due.
             return if due {
                 self.shared.seen().breaker.next_try(now)
             } else {
@@ -248,7 +247,7 @@ impl Supervisor {
         }
     }
 
-    /// Looks whether the server is there, beside everything else.
+    /// Starts a health check in the background.
     fn check(&mut self) {
         let Some(live) = &self.live else { return };
         if !self.checks.is_empty() || live.connection.is_gone() {
@@ -264,7 +263,7 @@ impl Supervisor {
     }
 }
 
-/// Resolves when what runs is lost; never when nothing runs.
+/// Resolves when the connection is lost. Never resolves if no server is running.
 async fn lost(live: Option<&Live>) -> DisconnectReason {
     match live {
         Some(live) => live.connection.gone().await,
@@ -272,7 +271,7 @@ async fn lost(live: Option<&Live>) -> DisconnectReason {
     }
 }
 
-/// From 0 to 1.
+/// A random number between 0 and 1.
 fn chance() -> f64 {
     let byte = SystemRandom.bytes().ok().and_then(|bytes| bytes.first().copied());
     f64::from(byte.unwrap_or(128)) / 255.0

@@ -1,4 +1,4 @@
-//! A tool of an MCP server, as the registry holds it.
+//! A tool of an MCP server in the registry.
 
 use crate::error::Result;
 use crate::mcp::server::Handle;
@@ -14,12 +14,12 @@ pub struct McpTool {
 }
 
 impl McpTool {
-    /// The tool that the server itself calls `name`.
+    /// The tool with this name on the server.
     pub fn new(server: Handle, name: impl Into<String>) -> Self {
         Self { server, name: name.into() }
     }
 
-    /// The server that carries it out.
+    /// The server of the tool.
     #[must_use]
     pub fn server(&self) -> &Handle {
         &self.server

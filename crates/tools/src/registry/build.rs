@@ -1,4 +1,4 @@
-//! How a snapshot is put together from its sources.
+//! Builds a snapshot from its sources.
 
 use super::pairs::bare;
 use super::snapshot::{Entry, Field, Snapshot, Versions};
@@ -8,7 +8,7 @@ use std::sync::Arc;
 use steward_domain::{DomainName, SemanticVersion, ToolName};
 
 impl State {
-    /// Everything that can be called now.
+    /// A snapshot of all callable tools.
     pub(super) fn snapshot(&self, generation: u64) -> Snapshot {
         let mut problems = Vec::new();
         let tools = self.tools(&mut problems);
@@ -24,7 +24,7 @@ impl State {
     }
 
     fn tools(&self, problems: &mut Vec<String>) -> BTreeMap<ToolName, Versions> {
-        // Sorting once and building the map from the result is several times quicker than ten
+        // Sorting once and building the map from the result is several times faster than ten
         // thousand insertions.
         let mut entries: Vec<&Entry> = self.sources().flat_map(|source| &source.entries).collect();
         entries.sort_by(|one, other| name(one).cmp(name(other)));
@@ -36,7 +36,7 @@ impl State {
         versions.collect()
     }
 
-    /// The versions of one tool. The sort above is stable, so what is built in comes first.
+    /// The versions of one tool. The sort above is stable, so built-in tools come first.
     fn versions(&self, same: &[&Entry], problems: &mut Vec<String>) -> Versions {
         let mut entries: Vec<Entry> = Vec::with_capacity(same.len());
         for entry in same {
@@ -101,7 +101,7 @@ impl State {
         fields
     }
 
-    /// Settings and pins that mean nothing that is there.
+    /// Reports settings and pins of tools that do not exist.
     fn unused(&self, tools: &BTreeMap<ToolName, Versions>, problems: &mut Vec<String>) {
         for (tool, laid) in &self.rules.laid {
             let Some(versions) = tools.get(tool) else {
@@ -118,7 +118,7 @@ impl State {
         }
     }
 
-    /// Whether a server that has not been heard of yet may still offer this.
+    /// Whether a server that is not discovered yet may offer this tool.
     fn awaited(&self, tool: &str) -> bool {
         let servers = self.rules.configuration.servers.iter();
         let mut silent = servers.filter(|(name, server)| server.enabled && !self.servers.contains_key(*name));
@@ -132,12 +132,12 @@ fn name(entry: &Entry) -> &ToolName {
     &entry.registered.definition.tool_name
 }
 
-/// `1.10.0` is newer than `1.9.0`.
+/// The version as numbers: `1.10.0` is newer than `1.9.0`.
 fn number(version: &SemanticVersion) -> Vec<u64> {
     version.split('.').map(|part| part.parse().unwrap_or(u64::MAX)).collect()
 }
 
-/// Names without their server, or without what is before the first dot.
+/// Names without their server or prefix.
 fn bare_names(tools: &BTreeMap<ToolName, Versions>) -> BTreeMap<String, Vec<(String, ToolName)>> {
     let mut named: Vec<(&str, &str, &ToolName)> = Vec::with_capacity(tools.len());
     for (name, versions) in tools {

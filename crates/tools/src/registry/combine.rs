@@ -1,9 +1,9 @@
-//! What holds for a tool: its definition and defaults, then its server, its category, its own
-//! entry, its environment.
+//! Combines the settings of a tool: its definition and defaults, then its server, category, own
+//! entry and environment.
 //!
-//! Invariant: permissions only add up and a switch that is off anywhere is off. The entry of a tool
-//! may loosen what the definition says of approval, because an operator wrote it; what a server
-//! says of itself may not.
+//! Invariant: permissions only add up, and a tool that is disabled at any level is disabled. A
+//! tool's own entry may relax the approval mode of the definition, because an operator wrote it. A
+//! server's self-description may not.
 
 use super::snapshot::Entry;
 use crate::config::{Configuration, EffectiveToolConfig};
@@ -16,14 +16,14 @@ use steward_domain::{
 };
 use steward_policy::{Effect, worst_effect_of};
 
-/// What the configuration says, ready to be looked up.
+/// The configuration, prepared for lookup.
 #[derive(Default)]
 pub(super) struct Rules {
     pub(super) configuration: Configuration,
     pub(super) laid: BTreeMap<ToolName, EffectiveToolConfig>,
 }
 
-/// Where two configurations differ.
+/// The differences between two configurations.
 pub(super) struct Differences {
     tools: BTreeSet<ToolName>,
     servers: BTreeSet<ServerName>,
@@ -31,7 +31,7 @@ pub(super) struct Differences {
 }
 
 impl Differences {
-    /// Whether a tool may come out differently.
+    /// Whether a tool may be affected.
     pub(super) fn holds(&self, given: &Registered, entry: &Entry) -> bool {
         let definition = &given.definition;
         let of_server = |server: &ServerName| self.servers.contains(server);
@@ -43,13 +43,13 @@ impl Differences {
     }
 }
 
-/// The keys whose values are not the same in both.
+/// The keys with different values.
 fn differing<K: Ord + Clone, V: PartialEq>(one: &BTreeMap<K, V>, other: &BTreeMap<K, V>) -> BTreeSet<K> {
     let keys = one.keys().chain(other.keys());
     keys.filter(|key| one.get(*key) != other.get(*key)).cloned().collect()
 }
 
-/// What a category says of all its tools; what it says of single ones is looked at tool by tool.
+/// The settings of a category for all its tools, without those of single tools.
 fn heads(configuration: &Configuration) -> BTreeMap<CategoryName, (bool, &[Label], &JsonObject)> {
     let categories = configuration.tools.categories.iter();
     let head = categories.map(|(name, category)| {
@@ -62,7 +62,7 @@ impl Rules {
     pub(super) fn differences(&self, before: &Self) -> Differences {
         let (now, then) = (&self.configuration, &before.configuration);
         let categories = differing(&heads(now), &heads(then));
-        // A server's category may apply to a tool beside the one that the tool stands under.
+        // The category of a server may apply to a tool in addition to the tool's own category.
         let mut servers = differing(&now.servers, &then.servers);
         let within = now.servers.iter().filter(|(_, server)| {
             server.category.as_ref().is_some_and(|category| categories.contains(category))
@@ -75,7 +75,7 @@ impl Rules {
         Self { laid: configuration.laid(), configuration }
     }
 
-    /// The tool with all that holds for it.
+    /// The tool with its combined settings.
     pub(super) fn combine(&self, given: &Registered, pair: Option<&Poll>) -> Entry {
         let definition = &given.definition;
         let laid = self.laid.get(&definition.tool_name);
@@ -118,7 +118,7 @@ impl Rules {
         Entry { registered, category: category.cloned(), hidden: false }
     }
 
-    /// The definition with what was laid down, when that changes anything.
+    /// The definition with the configured settings, if they change anything.
     fn definition(
         &self,
         given: &Registered,
@@ -128,8 +128,8 @@ impl Rules {
         let now = &given.definition;
         let tool = laid.map(|laid| &laid.settings);
         let stricter = server.map_or(now.approval, |server| strictest(now.approval, server.approval));
-        // Only for the tool itself, not for a whole server, may the operator say that it destroys
-        // unasked.
+        // Only the entry of a tool, not of a whole server, may allow destructive calls without
+        // approval.
         let usual = match stricter {
             ApprovalMode::Never if worst_effect_of(now) == Effect::Destroy => ApprovalMode::WhenUntrusted,
             other => other,

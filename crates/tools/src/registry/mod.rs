@@ -1,13 +1,12 @@
-//! The registry: what is built in, what MCP servers and sub-agents offer, and what the
-//! configuration says of it, as one.
+//! The registry: built-in tools, tools of MCP servers and sub-agents, combined with the
+//! configuration.
 //!
 //! Invariants
-//! - Readers get a whole [`Snapshot`] and never wait for a writer: a change builds another snapshot
-//!   and exchanges them.
-//! - What is in force is in the very next [`Registry::get`] after the call that changed it came
-//!   back.
-//! - One source replaces its own tools only. Two sources with one name and version: the built-in
-//!   stays, the other is told.
+//! - Readers get a complete [`Snapshot`] and never wait for a writer. A change builds a new
+//!   snapshot and swaps it in.
+//! - A change is visible to [`Registry::get`] as soon as the call that made it returns.
+//! - A source replaces only its own tools. If two sources have the same name and version, the
+//!   built-in tool is kept and the other is reported.
 
 mod build;
 mod combine;
@@ -30,19 +29,19 @@ use steward_domain::{SemanticVersion, ServerName, ToolName};
 use steward_policy::Caller;
 use tokio::sync::watch;
 
-/// A handle on all tools. Cheap to clone; every clone sees the same.
+/// A handle to all tools. It is cheap to clone; all clones share the state.
 #[derive(Clone)]
 pub struct Registry(Arc<Shared>);
 
 struct Shared {
-    /// The sources; held while a snapshot is built.
+    /// The sources. Locked while a snapshot is built.
     state: Mutex<State>,
-    /// What readers see; held for the exchange only.
+    /// The current snapshot. Locked only to swap it.
     snapshot: RwLock<Arc<Snapshot>>,
     changed: watch::Sender<u64>,
 }
 
-/// Where tools come from.
+/// The sources of tools.
 #[derive(Default)]
 struct State {
     rules: Rules,
@@ -51,7 +50,7 @@ struct State {
     agents: BTreeMap<String, Source>,
 }
 
-/// Tools of one source as they were given, and with what holds for them.
+/// The tools of one source, as registered and with combined settings.
 #[derive(Default)]
 struct Source {
     given: Vec<Registered>,
@@ -60,8 +59,7 @@ struct Source {
 
 impl Source {
     fn of(mut given: Vec<Registered>, rules: &Rules) -> Self {
-        // In order here, sources one after the other are almost in order, and putting all in order
-        // is quick.
+        // Sorting each source here makes the later sort over all sources fast.
         given.sort_by(|one, other| one.definition.tool_name.cmp(&other.definition.tool_name));
         let mut source = Self { given, entries: Vec::new() };
         source.combine(rules);
@@ -70,14 +68,14 @@ impl Source {
 
     fn combine(&mut self, rules: &Rules) {
         let mut pairs = pairs::find(&self.given);
-        // Whoever writes settings for the second tool of a pair wants to have it as a tool.
+        // If the second tool of a pair has its own settings, it stays a separate tool.
         pairs.retain(|_, poll| !rules.laid.contains_key(&poll.tool));
         let with_pair = |tool: &Registered| rules.combine(tool, pairs.get(&tool.definition.tool_name));
         self.entries = self.given.iter().map(with_pair).collect();
         self.settle_polls(rules);
     }
 
-    /// Gives the second tools of pairs their full names and takes them out of what is offered.
+    /// Resolves the full names of the second tools of pairs and hides these tools.
     fn settle_polls(&mut self, rules: &Rules) {
         let names: BTreeSet<ToolName> =
             self.given.iter().map(|tool| tool.definition.tool_name.clone()).collect();
@@ -105,7 +103,7 @@ impl Source {
 }
 
 impl Registry {
-    /// With what is built in and no configuration.
+    /// A registry with built-in tools and no configuration.
     #[must_use]
     pub fn new(builtin: Vec<Registered>) -> Self {
         let mut state = State::default();
@@ -118,7 +116,7 @@ impl Registry {
         }))
     }
 
-    /// Replaces what is built in, after more of it has been set up.
+    /// Replaces the built-in tools, after more of them have been set up.
     pub fn set_builtin(&self, tools: Vec<Registered>) -> u64 {
         self.change(|state| state.builtin = Source::of(tools, &state.rules))
     }
@@ -131,12 +129,12 @@ impl Registry {
         })
     }
 
-    /// Forgets an MCP server.
+    /// Removes an MCP server.
     pub fn remove_server(&self, server: &ServerName) -> u64 {
         self.change(|state| drop(state.servers.remove(server)))
     }
 
-    /// Replaces the sub-agents of one group, such as those of a folder; an empty list forgets it.
+    /// Replaces the sub-agents of one group, such as those of a folder. An empty list removes it.
     pub fn set_agents(&self, group: &str, tools: Vec<Registered>) -> u64 {
         self.change(|state| {
             if tools.is_empty() {
@@ -148,7 +146,7 @@ impl Registry {
         })
     }
 
-    /// Puts a configuration into force.
+    /// Applies a configuration.
     pub fn apply(&self, configuration: Configuration) -> u64 {
         self.change(|state| {
             let rules = Rules::of(configuration);
@@ -156,7 +154,7 @@ impl Registry {
             state.rules = rules;
             let State { rules, builtin, servers, agents } = state;
             for source in [builtin].into_iter().chain(servers.values_mut()).chain(agents.values_mut()) {
-                // Most changes touch one tool; the work is done again for its neighbours only.
+                // Most changes affect one tool, so only its source is combined again.
                 if source.given.iter().zip(&source.entries).any(|(given, entry)| touched.holds(given, entry))
                 {
                     source.combine(rules);
@@ -165,41 +163,41 @@ impl Registry {
         })
     }
 
-    /// All tools at this moment.
+    /// The current snapshot.
     #[must_use]
     pub fn snapshot(&self) -> Arc<Snapshot> {
         self.0.snapshot.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The tool in a version, or in the one that is meant when none is named.
+    /// The tool in a version, or in the default version.
     #[must_use]
     pub fn get(&self, name: &ToolName, version: Option<&SemanticVersion>) -> Option<Registered> {
         self.snapshot().get(name, version).cloned()
     }
 
-    /// Finds the tool that is meant, for somebody who may know all of them.
+    /// Resolves a tool name, without a caller's restrictions.
     pub fn resolve(&self, server: Option<&ServerName>, name: &str) -> Result<Resolved> {
         self.snapshot().resolve(None, server, name)
     }
 
-    /// Finds the tool that is meant among those that the caller may use.
+    /// Resolves a tool name among the tools that the caller may use.
     pub fn resolve_for(&self, caller: &Caller, server: Option<&ServerName>, name: &str) -> Result<Resolved> {
         self.snapshot().resolve(Some(caller), server, name)
     }
 
-    /// The tools that fit, in the order of their names.
+    /// The matching tools, sorted by name.
     #[must_use]
     pub fn list(&self, filter: &Filter<'_>) -> Vec<Registered> {
         self.snapshot().list(filter).map(|entry| entry.registered.clone()).collect()
     }
 
-    /// The generation in force, and a way to wait for the next.
+    /// The current generation, and a receiver for the next.
     #[must_use]
     pub fn changed(&self) -> watch::Receiver<u64> {
         self.0.changed.subscribe()
     }
 
-    /// What is there without configuration and servers, for checking the files against it.
+    /// The built-in names, for validating the configuration.
     #[must_use]
     pub fn known(&self) -> BuiltinNames {
         let state = self.state();
@@ -215,8 +213,7 @@ impl Registry {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Changes the sources and exchanges the snapshot before anybody else can change them. Gives
-    /// back the new generation.
+    /// Changes the sources and swaps the snapshot under one lock. Returns the new generation.
     fn change(&self, change: impl FnOnce(&mut State)) -> u64 {
         let mut state = self.state();
         change(&mut state);
@@ -228,7 +225,7 @@ impl Registry {
         };
         self.0.changed.send_replace(generation);
         drop(state);
-        // Freeing a large snapshot takes its time: nobody has to wait for it.
+        // Freeing a large snapshot is slow, so it happens outside of the lock.
         drop(before);
         generation
     }

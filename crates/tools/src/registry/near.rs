@@ -1,17 +1,17 @@
-//! Names that are near to one that does not exist.
+//! Suggests existing names for an unknown one.
 
 use steward_text::tokens::distance;
 
-/// At most `most` of the known names, nearest first, that are a slip away from this one: a third of
-/// its letters, at least two.
+/// At most `most` known names, nearest first, within an edit distance of a third of the name's
+/// length, at least two.
 pub(crate) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>, most: usize) -> Vec<&'a str> {
     let wanted = name.to_lowercase();
     let length = wanted.chars().count();
     let mut limit = (length / 3).max(2);
     let mut near: Vec<(usize, &str)> = Vec::new();
     for known in known {
-        // A name that is a part of the other is near whatever else there is: `find` for `crm.find`,
-        // `timeout` for `timeout_seconds`.
+        // A name that is part of the other is always near: `find` for `crm.find`, `timeout` for
+        // `timeout_seconds`.
         let part = length > 3 && (known.rsplit('.').next() == Some(name) || known.starts_with(name));
         let distance = if part {
             Some(1)
@@ -29,7 +29,7 @@ pub(crate) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>, 
         near.dedup();
         if near.len() > most {
             near.truncate(most);
-            // Once there are enough, only what is at least as near is looked at closely.
+            // Once there are enough, only names at least as near are considered.
             limit = near.last().map_or(limit, |(distance, _)| *distance);
         }
     }

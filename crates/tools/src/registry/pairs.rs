@@ -1,16 +1,16 @@
-//! Polling pairs (S0): a tool that starts something and one that is asked for the answer are one
-//! tool to whoever calls.
+//! Polling pairs: a tool that starts work and a tool that returns the result are exposed as one
+//! tool.
 
 use crate::tool::{Poll, Registered};
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
 use steward_domain::ToolName;
 
-/// How the two are named; what follows is the same for both.
+/// The name prefixes of both tools. The rest of the name is the same.
 const PAIRS: [(&str, &str); 3] =
     [("query_space_", "poll_response_"), ("start_", "poll_"), ("submit_", "poll_")];
 
-/// The pairs among the tools of one server: the first one's name and how its answer is fetched.
+/// The pairs among the tools of one server: the first tool's name and how its result is polled.
 pub(super) fn find(tools: &[Registered]) -> BTreeMap<ToolName, Poll> {
     let named: BTreeMap<&str, &Registered> = tools.iter().map(|tool| (bare(tool), tool)).collect();
     let mut pairs = BTreeMap::new();
@@ -27,7 +27,7 @@ pub(super) fn find(tools: &[Registered]) -> BTreeMap<ToolName, Poll> {
     pairs
 }
 
-/// The name without that of the server.
+/// The name without the server.
 pub(super) fn bare(tool: &Registered) -> &str {
     let name = tool.definition.tool_name.as_str();
     let of_server = tool
@@ -38,7 +38,7 @@ pub(super) fn bare(tool: &Registered) -> &str {
     of_server.unwrap_or(name)
 }
 
-/// What the second tool wants to know: what it requires, or else all that it takes.
+/// The arguments of the second tool: the required ones, or else all.
 fn carried(second: &Registered) -> Vec<String> {
     let schema = &second.definition.parameter_schema;
     let required = schema.get("required").and_then(Json::as_array);

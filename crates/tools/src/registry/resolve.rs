@@ -1,7 +1,7 @@
-//! From the name that somebody wrote to the one tool that is meant, or to what they may have meant.
+//! Resolves a written name to a tool, or to suggestions.
 //!
-//! Invariant: a name is corrected only when exactly one tool can be meant, and the correction is
-//! said aloud. Whoever asks for themselves learns no names of tools that they may not use.
+//! Invariant: a name is corrected only if exactly one tool matches, and the correction is reported.
+//! A caller never learns the names of tools that they may not use.
 
 use super::near::nearest;
 use super::snapshot::{Entry, Snapshot, Versions};
@@ -10,18 +10,18 @@ use crate::tool::Registered;
 use steward_domain::{ServerName, ToolName};
 use steward_policy::Caller;
 
-/// The tool that is meant.
+/// A resolved tool.
 #[derive(Debug, Clone)]
 pub struct Resolved {
     /// The tool.
     pub registered: Registered,
-    /// What was put right, in words; nothing when the name was right.
+    /// The correction as text. `None` if the name was exact.
     pub corrected: Option<String>,
 }
 
 impl Snapshot {
-    /// Finds a tool by its full name, by its name on a server, or by its bare name when one server
-    /// only has it. With a caller, nothing is found, corrected or proposed that they may not use.
+    /// Finds a tool by its full name, by its name on a server, or by its bare name if only one
+    /// server has it. With a caller, only tools they may use are found or suggested.
     pub fn resolve(
         &self,
         caller: Option<&Caller>,
@@ -61,8 +61,8 @@ impl Snapshot {
             candidates = self.candidates(rest, seen);
             asked = asked.or(Some(prefix));
         }
-        // A server that was named wrongly is put right; what is built in is no server, and
-        // `weather.now` never means `time.now`.
+        // A wrong server name is corrected. Built-in prefixes are not servers, so `weather.now`
+        // never becomes `time.now`.
         if asked.is_some() {
             candidates.retain(|(_, entry)| entry.registered.definition.server.is_some());
         }
@@ -76,8 +76,7 @@ impl Snapshot {
         }
     }
 
-    /// The tools with this bare name, by server. What is switched off is meant only when nothing
-    /// else can be.
+    /// The tools with this bare name, by server. Disabled tools count only if there are no others.
     fn candidates<'a>(
         &'a self,
         bare: &str,
@@ -102,7 +101,7 @@ impl Snapshot {
         let names: Vec<&str> = offered.map(|tool| tool.as_str()).collect();
         let mut near = nearest(&full, names.iter().copied(), 3);
         if near.is_empty() {
-            // The tool may be spelt almost right on a server that is not named at all.
+            // The tool may be misspelled on a server that is not named at all.
             let bare =
                 self.bare.iter().filter(|(_, tools)| tools.iter().any(|(_, tool)| seen(tool).is_some()));
             let bare: Vec<&str> = bare.map(|(bare, _)| bare.as_str()).collect();

@@ -1,4 +1,4 @@
-//! Everything that can be called at one moment. It never changes: a change makes another one.
+//! All callable tools at one time. A snapshot is immutable; a change builds a new one.
 
 use crate::tool::Registered;
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,18 +8,18 @@ use steward_domain::{
 };
 use steward_policy::Caller;
 
-/// A tool with what holds for it.
+/// A tool with its combined settings.
 #[derive(Debug, Clone)]
 pub struct Entry {
     /// The tool.
     pub registered: Registered,
-    /// The category whose switches apply to it.
+    /// The category whose settings apply.
     pub category: Option<CategoryName>,
-    /// Whether it is there for another tool only: the second of a polling pair.
+    /// Whether it is used only by another tool: the second of a polling pair.
     pub hidden: bool,
 }
 
-/// The versions of a tool, newest first, and the one that is meant when none is named.
+/// The versions of a tool, newest first, and the default version.
 #[derive(Debug, Clone)]
 pub struct Versions {
     pub(super) entries: Vec<Entry>,
@@ -27,33 +27,32 @@ pub struct Versions {
 }
 
 impl Versions {
-    /// The one that is meant when no version is named: the pinned one, else the newest that is
-    /// active, else the newest.
+    /// The default version: the pinned one, else the newest active one, else the newest.
     #[must_use]
     pub fn chosen(&self) -> Option<&Entry> {
         self.entries.get(self.chosen)
     }
 
-    /// All of them, newest first.
+    /// All versions, newest first.
     #[must_use]
     pub fn all(&self) -> &[Entry] {
         &self.entries
     }
 }
 
-/// A field of knowledge and the tools that belong to it, by their full names.
+/// A domain and its tools, by their full names.
 #[derive(Debug, Clone)]
 pub struct Field {
-    /// What the configuration says.
+    /// The configured domain.
     pub domain: Arc<Valid<Domain>>,
-    /// Its tools that are there.
+    /// Its existing tools.
     pub tools: BTreeSet<ToolName>,
 }
 
-/// All tools at one moment.
+/// All tools at one time.
 #[derive(Debug, Clone, Default)]
 pub struct Snapshot {
-    /// Which one this is; a later one has a larger number.
+    /// The generation. Later snapshots have larger numbers.
     pub generation: u64,
     /// The tools by name.
     pub tools: BTreeMap<ToolName, Versions>,
@@ -61,32 +60,31 @@ pub struct Snapshot {
     pub categories: BTreeMap<CategoryName, ToolCategory>,
     /// The domains of the configuration.
     pub domains: BTreeMap<DomainName, Field>,
-    /// What an operator should look at. None of it stops anything.
+    /// Problems for the operator. None of them is fatal.
     pub problems: Vec<String>,
-    /// Name without server to (server or prefix, full name).
+    /// Bare name to (server or prefix, full name).
     pub(super) bare: BTreeMap<String, Vec<(String, ToolName)>>,
 }
 
-/// What is listed: everything that fits all of it.
+/// A filter for listing. All conditions must match.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Filter<'a> {
-    /// Of this application, or named by this domain.
+    /// Tools of this application, or named by this domain.
     pub domain: Option<&'a DomainName>,
-    /// In this category.
+    /// Tools in this category.
     pub category: Option<&'a CategoryName>,
-    /// On this server.
+    /// Tools on this server.
     pub server: Option<&'a ServerName>,
-    /// From there.
+    /// Tools of this origin.
     pub origin: Option<ToolOrigin>,
-    /// What this caller may use.
+    /// Tools that this caller may use.
     pub caller: Option<&'a Caller>,
-    /// Also what is switched off and what is there for other tools only, for people who look after
-    /// it.
+    /// Include disabled and hidden tools, for administrators.
     pub everything: bool,
 }
 
 impl Snapshot {
-    /// The tool in a version, or in the one that is meant when none is named.
+    /// The tool in a version, or in the default version.
     #[must_use]
     pub fn get(&self, name: &ToolName, version: Option<&SemanticVersion>) -> Option<&Registered> {
         let versions = self.tools.get(name)?;
@@ -99,7 +97,7 @@ impl Snapshot {
         entry.map(|entry| &entry.registered)
     }
 
-    /// The tools that fit, in the order of their names, each in the version that is meant.
+    /// The matching tools in their default versions, sorted by name.
     pub fn list<'a>(&'a self, filter: &'a Filter<'a>) -> impl Iterator<Item = &'a Entry> {
         self.tools.values().filter_map(Versions::chosen).filter(move |entry| self.fits(entry, filter))
     }

@@ -1,8 +1,8 @@
-//! The launcher's side: it puts itself on the leash, shuts itself in, and becomes the program.
+//! The launcher: it sets its parent-death signal, sandboxes itself, and executes the program.
 //!
-//! Invariant: the order matters and is kept here. The leash comes first, so that nothing outlives
-//! its parent from the first moment on; files come before system calls, because the filter forbids
-//! what Landlock needs none of; the program comes last.
+//! Invariant: the order matters. The death signal comes first, so that nothing outlives its parent
+//! at any time. Landlock comes before seccomp, so that the filter cannot affect its setup. The
+//! program comes last.
 
 use super::{Confinement, Order, Part, files, reaper, seccomp};
 use crate::error::{Error, Result};
@@ -11,8 +11,8 @@ use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 
-/// Does what the arguments after [`COMMAND`](super::COMMAND) say: `--spec <json> -- program args…`.
-/// It comes back only with an error; the caller says it on standard error and ends with 126.
+/// Executes the arguments after [`COMMAND`](super::COMMAND): `--spec <json> -- program args…`. It
+/// returns only on an error; the caller prints it to stderr and exits with 126.
 pub fn confine_and_exec(args: impl IntoIterator<Item = OsString>) -> Error {
     match confined(args.into_iter()) {
         Ok(never) => match never {},
@@ -41,11 +41,11 @@ fn confined(mut args: impl Iterator<Item = OsString>) -> Result<std::convert::In
     Err(Error::Process { program: program.to_string_lossy().into_owned(), detail: error.to_string() })
 }
 
-/// From here on this process gets the signal when its parent dies.
+/// Requests a signal for this process when its parent dies.
 pub(super) fn put_on_leash(parent: u32, signal: Signal) -> Result<()> {
     let failed = |detail: String| Error::Sandbox { detail };
     set_parent_process_death_signal(Some(signal)).map_err(|error| failed(error.to_string()))?;
-    // A parent that died before the line above sends no signal any more.
+    // A parent that died before the line above sends no signal.
     if is_parent(parent) { Ok(()) } else { Err(failed("the process that started it is gone".into())) }
 }
 
@@ -54,9 +54,9 @@ pub(super) fn is_parent(parent: u32) -> bool {
     getppid().and_then(|id| u32::try_from(id.as_raw_nonzero().get()).ok()) == Some(parent)
 }
 
-/// Gives up every right that was not granted.
+/// Drops every right that was not granted.
 fn shut_in(confinement: &Confinement, program: &Path) -> Result<()> {
-    // A core file would be written where the child could not write, with all that it has in memory.
+    // A core file would contain all memory of the child and be written outside of its folders.
     let none = Rlimit { current: Some(0), maximum: Some(0) };
     setrlimit(Resource::Core, none).map_err(|error| Error::Sandbox { detail: error.to_string() })?;
     for outcome in [files::restrict(confinement, program), seccomp::restrict(confinement.network)] {

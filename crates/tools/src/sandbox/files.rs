@@ -1,8 +1,7 @@
-//! Landlock: which files a child sees, and with newer kernels whom it may connect to and signal.
+//! Landlock: the files that a child can access, and on newer kernels its connections and signals.
 //!
-//! Invariant: the list of what every child may read holds programs, libraries and what these need
-//! to start. It holds no home, no `/proc` of other processes, no configuration that may carry a
-//! secret.
+//! Invariant: the default list contains programs, libraries and what they need to start. It
+//! contains no home, no `/proc` of other processes, and no configuration that may hold a secret.
 
 use super::Confinement;
 use landlock::{
@@ -11,16 +10,16 @@ use landlock::{
 };
 use std::path::{Path, PathBuf};
 
-/// The newest revision that this was written for. What the kernel does not know yet is left out.
+/// The newest Landlock ABI in use. Features that the kernel lacks are omitted.
 const NEWEST: ABI = ABI::V9;
-/// Before this one, a file outside can be emptied: that is not shut in.
+/// The oldest accepted ABI. Before it, files outside can be truncated.
 const OLDEST: ABI = ABI::V3;
 
 /// Programs and libraries.
 const PROGRAMS: [&str; 8] = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store"];
 
-/// What programs read to start: the loader's cache, certificates, names, the time zone, their own
-/// process.
+/// Files that programs read at startup: loader cache, certificates, name resolution, time zone,
+/// their own process.
 const READABLE: [&str; 46] = [
     "/etc/ld.so.cache",
     "/etc/ld.so.conf",
@@ -70,10 +69,10 @@ const READABLE: [&str; 46] = [
     "/sys/fs/cgroup",
 ];
 
-/// Devices that swallow and give nothing of worth.
+/// Harmless devices.
 const SINKS: [&str; 3] = ["/dev/null", "/dev/zero", "/dev/full"];
 
-/// Gives up all files but the granted ones. What could not be had stands in the notes.
+/// Drops access to all files but the granted ones. The notes name what could not be enforced.
 pub(super) fn restrict(confinement: &Confinement, program: &Path) -> Result<Vec<String>, String> {
     let mut notes = Vec::new();
     for folder in confinement.read.iter().chain(&confinement.write) {
@@ -91,7 +90,7 @@ pub(super) fn restrict(confinement: &Confinement, program: &Path) -> Result<Vec<
 fn ruleset(confinement: &Confinement, program: &Path) -> Result<RulesetStatus, RulesetError> {
     let read = AccessFs::from_read(NEWEST);
     let look = AccessFs::ReadFile | AccessFs::ReadDir;
-    // Devices are neither made nor spoken to, whatever the folder.
+    // Devices can neither be created nor controlled, in any folder.
     let devices = AccessFs::MakeChar | AccessFs::MakeBlock | AccessFs::IoctlDev;
     let write = AccessFs::from_all(NEWEST) & !devices;
     let sink = AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::Truncate;
@@ -119,7 +118,7 @@ fn floor(required: bool) -> CompatLevel {
     if required { CompatLevel::HardRequirement } else { CompatLevel::BestEffort }
 }
 
-/// The program itself, wherever it lies: the operator named it. Its folder is not granted with it.
+/// The program file itself, which the operator named. Its folder is not granted.
 fn own_file(program: &Path) -> Vec<Result<PathBeneath<PathFd>, RulesetError>> {
     let rights: BitFlags<AccessFs> = AccessFs::Execute | AccessFs::ReadFile;
     let file: Option<PathBuf> = program.canonicalize().ok().filter(|path| path.is_file());

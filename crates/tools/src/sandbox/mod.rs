@@ -1,19 +1,17 @@
-//! How a child process is shut in: Landlock for files, seccomp for the rest, by a launcher that
-//! shuts itself in and then becomes the program.
+//! The sandbox of child processes: Landlock for files, seccomp for system calls. A launcher
+//! restricts itself and then executes the program.
 //!
 //! Invariants
-//! - Nothing unsafe runs between fork and exec. The launcher is this very binary with its hidden
-//!   command [`COMMAND`]: a whole process that restricts itself and is replaced by the program, so
-//!   the program and all that it starts inherit everything.
-//! - What is not granted is not there: the child sees the system's programs and libraries, and the
-//!   folders it was given.
-//! - `required` fails closed: a kernel that cannot enforce files and system calls starts nothing.
-//! - A child on the leash dies with the process that started it, even by SIGKILL, and so does
-//!   everything that it started, in whatever session or group: a reaper stands between, to which
-//!   the kernel hands every orphan of the family.
+//! - Nothing unsafe runs between fork and exec. The launcher is this binary with its hidden command
+//!   [`COMMAND`]: a process that restricts itself and is replaced by the program, so the program
+//!   and all its children inherit the restrictions.
+//! - Access is denied by default: the child sees the system's programs and libraries, and the
+//!   granted folders.
+//! - `required` fails closed: if the kernel cannot enforce files and system calls, nothing starts.
+//! - A child with a launcher dies with the process that started it, even by SIGKILL, and so do all
+//!   its descendants, in any session or group: a reaper process adopts every orphan.
 //!
-//! What it deliberately does not do: hide that other processes exist, or limit processor and
-//! memory.
+//! It deliberately does not hide other processes, or limit CPU and memory.
 
 mod confine;
 mod files;
@@ -31,9 +29,9 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-/// The hidden command of the binary that ends in [`confine_and_exec`].
+/// The hidden command of the binary that calls [`confine_and_exec`].
 ///
-/// The binary looks for it before anything else, and before it starts a thread:
+/// The binary checks for it first, before it starts a thread:
 /// ```text
 /// if std::env::args_os().nth(1).is_some_and(|word| word == COMMAND) {
 ///     eprintln!("{}", confine_and_exec(std::env::args_os().skip(2)));
@@ -42,58 +40,56 @@ use std::sync::OnceLock;
 /// ```
 pub const COMMAND: &str = "__confine";
 
-/// What a child may do.
+/// The rights of a child.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Confinement {
     /// Folders it may read.
     pub read: Vec<PathBuf>,
     /// Folders it may read and write.
     pub write: Vec<PathBuf>,
-    /// Whether it may open connections. Without it no socket but a pair within the family can be
-    /// connected, not even one that is a file: the sockets of daemons are doors too.
+    /// Whether it may open connections. Otherwise only socket pairs within the process family work.
+    /// Unix sockets of daemons are blocked as well, because they would be a way out.
     pub network: bool,
-    /// Whether it is not started at all where the kernel cannot shut it in.
+    /// Whether it must not start if the kernel cannot enforce the sandbox.
     pub required: bool,
-    /// The program that shuts itself in: this very binary, with its hidden command. Empty means the
-    /// one of [`leash`].
+    /// The launcher: this binary with its hidden command. Empty means the one of [`leash`].
     #[serde(skip)]
     pub launcher: PathBuf,
 }
 
-/// What is handed to the launcher.
+/// The instructions for the launcher.
 #[derive(Debug, Serialize, Deserialize)]
 struct Order {
-    /// How the child is shut in; nothing means that it is held on the leash only.
+    /// The sandbox. `None` means that only the death signal and the reaper apply.
     confinement: Option<Confinement>,
-    /// Who starts it. When another process has become the parent, that one is gone already.
+    /// The process id of the parent. If the actual parent differs, that process has died.
     parent: u32,
-    /// What the launcher does.
+    /// The role of the launcher.
     #[serde(default)]
     part: Part,
 }
 
-/// The two parts that the launcher plays, each in a process of its own.
+/// The two roles of the launcher, each in its own process.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Part {
-    /// Starts the program below itself, and ends all of its family with it.
+    /// Runs the program as a child, and ends all its descendants with it.
     #[default]
     Keep,
-    /// Shuts itself in and becomes the program.
+    /// Restricts itself and executes the program.
     Become,
 }
 
 static LEASH: OnceLock<PathBuf> = OnceLock::new();
 
-/// From now on every child is started by this launcher, so that it dies with this process. The
-/// binary says it once at its start with its own path (`std::env::current_exe`); the first word
-/// counts.
+/// Starts every child through this launcher from now on, so that it dies with this process. The
+/// binary calls it once at startup with its own path (`std::env::current_exe`); later calls have no
+/// effect.
 pub fn leash(launcher: impl Into<PathBuf>) {
     let _ = LEASH.set(launcher.into());
 }
 
-/// The command that shuts itself in and becomes the program of `spec`; nothing when it is started
-/// as it is.
+/// The launcher command for the program of `spec`. `None` if it is started directly.
 pub(crate) fn launcher(spec: &Spec, program: &Path) -> Result<Option<(PathBuf, Vec<OsString>)>> {
     launched(spec, program, LEASH.get())
 }

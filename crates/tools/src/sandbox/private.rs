@@ -1,15 +1,15 @@
-//! A temporary folder that one server has for itself. It goes when the server ends.
+//! A private temporary folder of one server. It is removed when the server ends.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The folder. Its name ends with this process, so that a later start of Steward finds what a
-/// killed one left.
+/// The folder. Its name ends with the process id, so that a later start of Steward can remove it
+/// after a crash.
 #[derive(Debug)]
 pub(crate) struct PrivateFolder(PathBuf);
 
 impl PrivateFolder {
-    /// Makes one in `tmp/` of Steward's home, or where temporary files are kept.
+    /// Creates a folder in `tmp/` of Steward's home, or in the system's temporary folder.
     pub(crate) fn make(home: Option<&Path>, server: &str) -> std::io::Result<Self> {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         let place = home.map_or_else(std::env::temp_dir, |home| home.join("tmp"));

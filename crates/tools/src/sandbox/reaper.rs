@@ -1,11 +1,11 @@
-//! The reaper of a child: a process between Steward and the program that it starts.
+//! The reaper: a process between Steward and the program that it starts.
 //!
-//! Invariant: when the reaper ends, no process below it is left. The kernel makes it the parent of
-//! every orphan of the program's family (a subreaper), so a daemon that left its session, its group
-//! and its parent is still found below it.
+//! Invariant: when the reaper exits, it has no descendants left. It is a subreaper: the kernel
+//! makes it the parent of every orphaned descendant, so even a daemon that left its session, group
+//! and parent is found below it.
 //!
-//! It ends when the program does, and when Steward is gone. A signal to the group is for the
-//! program; the reaper stays.
+//! It exits when the program does, or when Steward dies. Signals to the group are meant for the
+//! program; the reaper ignores them.
 
 use super::confine::{is_parent, put_on_leash};
 use super::{COMMAND, Order, Part};
@@ -17,10 +17,10 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use tokio::signal::unix::{SignalKind, signal};
 
-/// How a program that could not be waited for is said to have ended.
+/// The exit status if the program could not be awaited.
 const UNKNOWN: i32 = 126;
 
-/// Runs the program below this process to its end. Gives back how it ended, as shells count it.
+/// Runs the program as a child to its end. Returns its exit status in shell convention.
 pub(super) fn keep(order: Order, program: &OsStr, args: impl Iterator<Item = OsString>) -> Result<i32> {
     let failed = |error: std::io::Error| Error::Sandbox { detail: format!("the reaper: {error}") };
     put_on_leash(order.parent, Signal::TERM)?;
@@ -32,7 +32,7 @@ pub(super) fn keep(order: Order, program: &OsStr, args: impl Iterator<Item = OsS
     let inner = Order { parent: raw(own).unsigned_abs(), part: Part::Become, ..order };
     let inner = serde_json::to_string(&inner).map_err(|error| failed(error.into()))?;
     runtime.block_on(async move {
-        // Whoever signals the group means the program.
+        // Signals to the group are meant for the program.
         let mut asked_to_end = signal(SignalKind::terminate()).map_err(failed)?;
         let _interrupted = signal(SignalKind::interrupt()).map_err(failed)?;
         let _hung_up = signal(SignalKind::hangup()).map_err(failed)?;

@@ -1,12 +1,11 @@
-//! seccomp: the system calls that no tool needs and every escape begins with.
+//! seccomp: blocks system calls that no tool needs and that sandbox escapes use.
 //!
-//! Invariant: a call on the list fails with EPERM in every spelling that the kernel knows: a
-//! foreign architecture ends the process, and on x86-64 the x32 numbers are listed beside the plain
-//! ones. It is a list of what is forbidden, so that node and python run; what they need none of is
-//! here.
+//! Invariant: a listed call fails with EPERM in every calling convention: a foreign architecture
+//! kills the process, and on x86-64 the x32 numbers are listed as well. It is a deny-list, so that
+//! node and python run.
 //!
-//! `clone3` hides its flags in memory, where no filter can read them. It answers ENOSYS, upon which
-//! every libc falls back to `clone`, whose flags are looked at.
+//! `clone3` passes its flags in memory, where no filter can read them. It returns ENOSYS, so that
+//! every libc falls back to `clone`, whose flags are checked.
 
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
@@ -17,8 +16,7 @@ use std::collections::BTreeMap;
 const EPERM: u32 = 1;
 const ENOSYS: u32 = 38;
 
-/// The numbers of an architecture: those that are forbidden, and those whose arguments are looked
-/// at.
+/// The call numbers of an architecture: forbidden ones, and those whose arguments are checked.
 struct Numbers {
     forbidden: &'static [i64],
     clone: i64,
@@ -26,16 +24,16 @@ struct Numbers {
     connect: i64,
     personality: i64,
     ioctl: i64,
-    /// What is set in every number of a second calling convention, and the forbidden calls that
-    /// have numbers of their own.
+    /// The bit that marks a second calling convention, and the forbidden calls that have separate
+    /// numbers there.
     second: Option<(i64, &'static [i64])>,
 }
 
-/// The same number everywhere: new calls are numbered alike.
+/// The number is the same on all architectures, like those of all newer calls.
 const CLONE3: i64 = 435;
 
-/// Forbidden calls with the same number everywhere: io_uring (425-427), the mount calls (428-433,
-/// 442, 467), pidfd_getfd, process_madvise, quotactl_fd, memfd_secret.
+/// Forbidden calls with the same number on all architectures: io_uring (425-427), the mount calls
+/// (428-433, 442, 467), pidfd_getfd, process_madvise, quotactl_fd, memfd_secret.
 const ALIKE: [i64; 15] = [425, 426, 427, 428, 429, 430, 431, 432, 433, 438, 440, 442, 443, 447, 467];
 
 #[cfg(target_arch = "x86_64")]
@@ -62,7 +60,7 @@ const HERE: Option<(TargetArch, Numbers)> = Some((
         personality: 135,
         ioctl: 16,
         // ptrace, kexec_load, process_vm_readv, process_vm_writev, move_pages; then ioctl, which is
-        // plainly forbidden there.
+        // always forbidden there.
         second: Some((0x4000_0000, &[521, 528, 539, 540, 533, 514])),
     },
 ));
@@ -99,7 +97,7 @@ const HERE: Option<(TargetArch, Numbers)> = None;
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 type Built<T> = Result<T, seccompiler::BackendError>;
 
-/// Forbids the calls to this process and all that it becomes and starts.
+/// Blocks the calls for this process and its descendants.
 pub(super) fn restrict(network: bool) -> Result<Vec<String>, String> {
     let Some((architecture, numbers)) = HERE else {
         return Err("there is no list of system calls for this architecture".into());
@@ -117,18 +115,18 @@ pub(super) fn restrict(network: bool) -> Result<Vec<String>, String> {
     Ok(Vec::new())
 }
 
-/// The list for the plain calling convention. A call with no rule is forbidden, one with rules when
-/// any of them fits.
+/// The rules for the default calling convention. A call without conditions is always blocked, one
+/// with conditions if any of them matches.
 fn rules(numbers: &Numbers, network: bool) -> Built<Rules> {
     let mut rules: Rules =
         numbers.forbidden.iter().chain(&ALIKE).map(|number| (*number, Vec::new())).collect();
     rules.insert(numbers.clone, new_namespaces()?);
     rules.insert(numbers.socket, sockets(network)?);
-    // Asking for the personality and setting the plain one are harmless; the others weaken the
-    // layout of memory.
+    // Reading the personality and setting the default one are harmless. Other values weaken address
+    // space randomization.
     let odd = [argument(0, SeccompCmpOp::Ne, 0xffff_ffff)?, argument(0, SeccompCmpOp::Ne, 0)?];
     rules.insert(numbers.personality, vec![SeccompRule::new(odd.into())?]);
-    // TIOCSTI and TIOCLINUX type into the terminal of whoever started Steward.
+    // TIOCSTI and TIOCLINUX inject input into the terminal that started Steward.
     let typing = [0x5412, 0x541c].map(|request| one(argument(1, SeccompCmpOp::Eq, request)?));
     rules.insert(numbers.ioctl, typing.into_iter().collect::<Built<_>>()?);
     if !network {
@@ -137,17 +135,16 @@ fn rules(numbers: &Numbers, network: bool) -> Built<Rules> {
     Ok(rules)
 }
 
-/// `clone` with a flag that makes a namespace. A namespace of one's own gives rights that the rest
-/// here takes away.
+/// `clone` with a namespace flag. A new namespace grants rights that the other rules remove.
 fn new_namespaces() -> Built<Vec<SeccompRule>> {
     const FLAGS: [u64; 7] =
         [0x0002_0000, 0x0200_0000, 0x0400_0000, 0x0800_0000, 0x1000_0000, 0x2000_0000, 0x4000_0000];
     FLAGS.into_iter().map(|flag| one(argument(0, SeccompCmpOp::MaskedEq(flag), flag)?)).collect()
 }
 
-/// Families of sockets that are refused: all but AF_UNIX, and with the network but AF_INET,
-/// AF_INET6 and AF_NETLINK, which looks up interfaces. Raw sockets are for nobody but AF_NETLINK,
-/// which has no other kind.
+/// The blocked socket families: all but AF_UNIX, and with network access also all but AF_INET,
+/// AF_INET6 and AF_NETLINK, which lists interfaces. Raw sockets are allowed for AF_NETLINK only,
+/// which has no other type.
 fn sockets(network: bool) -> Built<Vec<SeccompRule>> {
     const UNIX: u64 = 1;
     const NETLINK: u64 = 16;
@@ -166,7 +163,7 @@ fn one(condition: SeccompCondition) -> Built<SeccompRule> {
     SeccompRule::new(vec![condition])
 }
 
-/// The same rules for the numbers of the second calling convention.
+/// Adds the same rules for the numbers of the second calling convention.
 fn everywhere(mut rules: Rules, second: Option<(i64, &[i64])>) -> Rules {
     if let Some((bit, own)) = second {
         let twins: Vec<_> = rules.iter().map(|(number, rule)| (number | bit, rule.clone())).collect();

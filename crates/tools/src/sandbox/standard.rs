@@ -1,45 +1,44 @@
-//! The standard sandbox: what the program of a server may touch when its configuration says nothing
-//! about it.
+//! The standard sandbox: the rights of a server program without a configured sandbox.
 //!
-//! It is enough for ordinary servers to start: their installation, their folder, the caches of
-//! their package runner, a temporary folder of their own, the network, and what their arguments
-//! name. The rest of the person's files is not there.
+//! It suffices for ordinary servers: their installation, their folder, the caches of their package
+//! runner, a private temporary folder, the network, and paths in their arguments. Other files of
+//! the user are denied.
 //!
-//! Invariant: neither the home of the person, nor anything above it, nor Steward's own files are
-//! granted by it, whatever the arguments name.
+//! Invariant: it never grants the user's home, its parents, or Steward's own files, whatever the
+//! arguments name.
 
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 
-/// Folders that are granted.
+/// The granted folders.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Folders {
-    /// To be read.
+    /// Readable folders.
     pub(crate) read: Vec<PathBuf>,
-    /// To be read and written.
+    /// Readable and writable folders.
     pub(crate) write: Vec<PathBuf>,
 }
 
-/// A program and what is known of it.
+/// A program and its context.
 pub(crate) struct Program<'a> {
-    /// Where it was found.
+    /// The path of the program.
     pub(crate) path: &'a Path,
     /// Its arguments.
     pub(crate) args: &'a [String],
     /// Its environment.
     pub(crate) env: &'a BTreeMap<String, String>,
-    /// Where it starts.
+    /// The working directory.
     pub(crate) folder: Option<&'a Path>,
-    /// The home of the person.
+    /// The user's home.
     pub(crate) home: Option<&'a Path>,
-    /// Steward's own home.
+    /// Steward's home.
     pub(crate) own: Option<&'a Path>,
 }
 
-/// Roots of programs that keep versions of other programs, by the name of the folder.
+/// Folder names of version managers.
 const MANAGERS: [&str; 9] = [".pyenv", ".nvm", ".volta", ".asdf", ".rbenv", ".fnm", ".bun", ".deno", "mise"];
 
-/// What a package runner keeps below the home: it is read and written.
+/// Caches of package runners below the home. They are readable and writable.
 const CACHES: [(&str, &[&str]); 9] = [
     ("npx", &[".npm", ".cache/npm", ".cache/node"]),
     ("npm", &[".npm", ".cache/npm", ".cache/node"]),
@@ -52,22 +51,22 @@ const CACHES: [(&str, &[&str]); 9] = [
     ("pipx", &[".local/pipx", ".local/share/pipx", ".cache/pipx", ".cache/pip"]),
 ];
 
-/// Files that are programs: read, with what lies beside them.
+/// Extensions of scripts. They are readable together with their folder.
 const SCRIPTS: [&str; 10] = ["py", "js", "mjs", "cjs", "ts", "mts", "rb", "sh", "pl", "jar"];
-/// Files beside which their program writes others.
+/// Extensions of databases, whose programs write files beside them.
 const DATABASES: [&str; 6] = ["db", "db3", "sqlite", "sqlite3", "duckdb", "s3db"];
-/// Below these only the system's own programs have something to write, and what may be read is
-/// granted to everybody.
+/// System folders. They are never granted for writing, and their readable parts are granted to
+/// every program.
 const SYSTEM: [&str; 14] = [
     "/etc", "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/proc", "/sys", "/dev", "/boot",
     "/run", "/var/run",
 ];
-/// Folders of a home that hold secrets.
+/// Folders of a home that contain secrets.
 const SECRET: [&str; 7] = [".ssh", ".gnupg", ".aws", ".kube", ".docker", ".password-store", "keyrings"];
-/// Parts of Steward's home that are its own.
+/// Steward's own folders in its home.
 const OWN: [&str; 8] = ["config", "keys", "logs", "artifacts", "memory", "tmp", "backups", "uploads"];
 
-/// What this program is granted.
+/// The folders that this program is granted.
 pub(crate) fn folders(program: &Program<'_>) -> Folders {
     let mut granted = Folders::default();
     program.installation(program.path, 2, &mut granted.read);
@@ -88,7 +87,7 @@ pub(crate) fn folders(program: &Program<'_>) -> Folders {
     granted
 }
 
-/// Where a path leads, with `~/` for the home.
+/// Expands `~/` to the home.
 pub(crate) fn expanded(path: &str, home: Option<&Path>) -> PathBuf {
     match (path.strip_prefix("~/"), home) {
         (Some(rest), Some(home)) => home.join(rest),
@@ -97,8 +96,7 @@ pub(crate) fn expanded(path: &str, home: Option<&Path>) -> PathBuf {
 }
 
 impl Program<'_> {
-    /// The folders that hold a program: its prefix, that of what it is a link to, and that of what
-    /// interprets it.
+    /// The folders of a program: its prefix, that of its link target, and that of its interpreter.
     fn installation(&self, path: &Path, depth: usize, into: &mut Vec<PathBuf>) {
         let real = path.canonicalize().ok();
         for path in std::iter::once(path).chain(real.as_deref()) {
@@ -107,7 +105,7 @@ impl Program<'_> {
             });
             let Some(folder) = path.parent() else { continue };
             let prefix = if folder.ends_with("bin") { folder.parent().unwrap_or(folder) } else { folder };
-            // What people install for themselves lies beside what they keep.
+            // `.local` also contains personal data, so only the folder is granted.
             let prefix = if prefix.ends_with(".local") { folder } else { prefix };
             let prefix = managed.unwrap_or(prefix);
             let prefix = if self.may_have(prefix) { prefix } else { folder };
@@ -122,7 +120,7 @@ impl Program<'_> {
         }
     }
 
-    /// What a script names in its first line.
+    /// The interpreters in the first line of a script.
     fn interpreters(&self, script: &Path) -> Vec<PathBuf> {
         use std::io::Read as _;
         let mut start = [0_u8; 256];
@@ -144,9 +142,9 @@ impl Program<'_> {
             .collect()
     }
 
-    /// Grants what an argument names. A folder may be written, a script is read with what lies
-    /// beside it, a database is written with what lies beside it, and of any other file the file
-    /// itself is granted. `makes` says that the folder of a file that is not there yet is made.
+    /// Grants a path in an argument. A folder is writable, a script readable with its folder, a
+    /// database writable with its folder; of any other file only the file itself is granted. With
+    /// `makes`, the folder of a file that does not exist yet is created.
     fn grant(&self, named: &str, makes: bool, granted: &mut Folders) {
         let outright = named.starts_with(['/', '~', '.']);
         if named.is_empty() || named.starts_with('-') || named.contains("://") || named.contains('\n') {
@@ -184,8 +182,8 @@ impl Program<'_> {
         }
     }
 
-    /// Where the packages of a script lie: Node looks for `node_modules` in every folder above it,
-    /// and for the `package.json` that says how the script is to be read.
+    /// The package folders of a script: Node searches `node_modules` and `package.json` in every
+    /// parent folder.
     fn packages(&self, script: &Path) -> Vec<PathBuf> {
         let above = script.ancestors().skip(1).filter(|folder| self.may_have(&folder.join("node_modules")));
         above
@@ -194,7 +192,7 @@ impl Program<'_> {
             .collect()
     }
 
-    /// Whether a folder is one of those that may be granted as a whole.
+    /// Whether a folder may be granted as a whole.
     fn may_have(&self, folder: &Path) -> bool {
         let plain = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
         let real = plain.canonicalize().unwrap_or_else(|_| plain.clone());
@@ -214,7 +212,7 @@ impl Program<'_> {
             && !SYSTEM.iter().any(|system| real.starts_with(system))
     }
 
-    /// Whether a path is one of Steward's own files.
+    /// Whether a path belongs to Steward's own files.
     fn is_own(&self, path: &Path) -> bool {
         let Some(own) = self.own else { return false };
         let own = own.canonicalize().unwrap_or_else(|_| own.to_owned());

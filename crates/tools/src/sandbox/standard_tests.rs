@@ -1,4 +1,4 @@
-//! What the standard sandbox grants, and what it never does.
+//! Tests of what the standard sandbox grants and denies.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Tests of filling: one request, one schema, the arguments that must come out.
+//! Tests of filling: a request, a schema and the expected arguments.
 
 use super::super::words::words;
 use super::*;

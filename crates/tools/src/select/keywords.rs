@@ -1,20 +1,18 @@
-//! Keywords: which tools share the request's rare words, by inverted lists (BM25 with one weight
-//! per field).
+//! Keyword search over tools with inverted lists (BM25 with one weight per field).
 //!
-//! Invariant: built from the tools in their order alone, so that the same tools give the same
-//! lists.
+//! Invariant: the lists depend only on the ordered tools, so the same tools give the same lists.
 
 use super::words::{name_words, stem, words};
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// How much a word counts by where it stands.
+/// The weights of the fields.
 const NAME: f32 = 2.5;
 const DESCRIPTION: f32 = 1.0;
 const PARAMETER: f32 = 0.7;
 const DETAIL: f32 = 0.35;
 const EXAMPLE: f32 = 1.0;
-/// How soon repetition stops to count, and how much a long text is held against a tool.
+/// The BM25 parameters: saturation of term frequency, and length normalization.
 const K1: f32 = 1.2;
 const B: f32 = 0.5;
 
@@ -22,13 +20,13 @@ const B: f32 = 0.5;
 #[derive(Debug, Clone, Default)]
 pub(super) struct Terms {
     weights: BTreeMap<String, f32>,
-    /// Stems of the name, for the name's own score.
+    /// The stems of the name, for the name score.
     pub(super) name: BTreeSet<String>,
     length: f32,
 }
 
 impl Terms {
-    /// Of a name, a description, a schema and examples.
+    /// The terms of a name, a description, a schema and examples.
     pub(super) fn of(
         name: &str,
         description: &str,
@@ -91,7 +89,7 @@ impl Terms {
 #[derive(Debug, Default)]
 pub(super) struct Keywords {
     lists: HashMap<String, List>,
-    /// For a word that no tool knows.
+    /// The IDF of a word that no tool has.
     rarest: f32,
 }
 
@@ -102,7 +100,7 @@ struct List {
 }
 
 impl Keywords {
-    /// Over all tools, in their order.
+    /// Builds the lists over all tools, in order.
     pub(super) fn over<'a>(tools: impl ExactSizeIterator<Item = &'a Terms> + Clone) -> Self {
         let count = tools.len() as f32;
         let average = tools.clone().map(|terms| terms.length).sum::<f32>() / count.max(1.0);
@@ -120,7 +118,7 @@ impl Keywords {
         Self { lists, rarest: rarity(count, 0.0) }
     }
 
-    /// How rare a word is among the tools.
+    /// The inverse document frequency of a word among the tools.
     pub(super) fn idf(&self, stem: &str) -> f32 {
         self.lists.get(stem).map_or(self.rarest, |list| list.idf)
     }
@@ -136,8 +134,7 @@ impl Keywords {
         }
     }
 
-    /// What share of the name the request says, and what share of the request the name says, both
-    /// by rarity.
+    /// The share of the name's words that the request contains, weighted by IDF.
     pub(super) fn name(&self, terms: &Terms, stems: &BTreeSet<&str>) -> f32 {
         let all: f32 = terms.name.iter().map(|word| self.idf(word)).sum();
         let said: f32 =

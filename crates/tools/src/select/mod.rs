@@ -1,14 +1,14 @@
-//! Selection: the tools that a request in plain language may mean, how sure that is and why, and
-//! what the request says for their arguments.
+//! Tool selection: the tools that a natural-language request may mean, their confidence and
+//! reasons, and the arguments in the request.
 //!
 //! Invariants
-//! - The same tools and the same request give the same selection, in whatever order the tools came.
-//!   Ties go by name and version.
-//! - Below the threshold the answer is a question with options, not a guess.
-//! - No argument is invented: each comes with the words of the request, or the schema's own
-//!   constant, that gave it.
-//! - No word of any particular tool or request is written in the code; the few weights in [`score`]
-//!   were learned.
+//! - The same tools and the same request give the same selection, in any order of the tools. Ties
+//!   are broken by name and version.
+//! - Below the threshold the result is a question with options, not a guess.
+//! - No argument is invented: each has its source text in the request, or is a constant of the
+//!   schema.
+//! - The code contains no words of particular tools or requests. The few weights in [`score`] were
+//!   learned.
 
 mod fill;
 mod keywords;
@@ -27,14 +27,14 @@ use steward_domain::{DomainName, JsonObject, SemanticVersion, ToolName};
 use steward_language::words::{self, name_words, words};
 use vectors::{Flat, Packed};
 
-/// How many candidates are looked at closely.
+/// The number of candidates that are scored in detail.
 const CLOSE: usize = 24;
-/// How many are shown when nothing is said.
+/// The default number of candidates.
 pub const LIMIT: usize = 5;
-/// How sure a selection must be when nothing is said.
+/// The default confidence threshold.
 pub const THRESHOLD: f32 = 0.75;
 
-/// A tool as selection knows it.
+/// A tool in the index.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Entry {
     /// Its name.
@@ -47,94 +47,94 @@ pub struct Entry {
     pub description: String,
     /// JSON Schema of its arguments.
     pub parameter_schema: JsonObject,
-    /// Requests in people's words that it is for.
+    /// Example requests.
     pub examples: Vec<String>,
-    /// How it went so far.
+    /// The call history.
     pub past: CallHistory,
 }
 
-/// How calls went so far.
+/// Counts of past calls.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CallHistory {
-    /// Calls that worked.
+    /// Successful calls.
     pub successes: u32,
-    /// Calls that failed.
+    /// Failed calls.
     pub failures: u32,
 }
 
-/// What is asked of the index.
+/// A selection request.
 #[derive(Clone, Copy)]
 pub struct Request<'a> {
-    /// In people's words.
+    /// The text of the user.
     pub text: &'a str,
-    /// The application that the conversation is about, when known.
+    /// The application of the conversation, if known.
     pub domain: Option<&'a DomainName>,
-    /// Which tools may be offered; all when nothing is said.
+    /// Which tools may be offered. `None` means all.
     pub allowed: Option<&'a (dyn Fn(&ToolName) -> bool + 'a)>,
-    /// How many candidates are wanted.
+    /// The number of candidates.
     pub limit: usize,
-    /// How sure the first must be for no question to be asked.
+    /// The minimum confidence of the first candidate. Below it a question is asked.
     pub threshold: f32,
 }
 
 impl<'a> Request<'a> {
-    /// With everything allowed and the usual limits.
+    /// A request with defaults.
     #[must_use]
     pub fn new(text: &'a str) -> Self {
         Self { text, domain: None, allowed: None, limit: LIMIT, threshold: THRESHOLD }
     }
 }
 
-/// What a request may mean.
+/// The result of a selection.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Selection {
-    /// The likeliest first.
+    /// The candidates, the most likely first.
     pub candidates: Vec<Candidate>,
-    /// What to ask when it is not clear enough which is meant.
+    /// The question, if the result is not clear enough.
     pub question: Option<Question>,
 }
 
 /// A tool that may be meant.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Candidate {
-    /// Which.
+    /// The tool.
     pub tool: ToolName,
-    /// In which version.
+    /// The version.
     pub version: SemanticVersion,
-    /// How likely it is the one, 0 to 1. What is left over stands for the others and for none.
+    /// The probability, 0 to 1. The rest belongs to other tools and to none.
     pub confidence: f32,
-    /// Why, in words.
+    /// The reasons as text.
     pub reasons: Vec<String>,
-    /// What the request says for its arguments.
+    /// The arguments in the request.
     pub arguments: Filling,
-    /// What the confidence was worked out from.
+    /// The signals behind the confidence.
     pub signals: Signals,
 }
 
-/// What a person is asked.
+/// A question to the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Question {
-    /// In words.
+    /// The text.
     pub text: String,
-    /// The tools to choose from, with what they do.
+    /// The tools to choose from, with descriptions.
     pub options: Vec<(ToolName, String)>,
 }
 
-/// What an update did.
+/// The result of an update.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Updated {
-    /// Tools that are known now.
+    /// The number of tools in the index.
     pub tools: usize,
-    /// Tools that were new or had changed.
+    /// The number of new or changed tools.
     pub changed: usize,
-    /// Tools that went.
+    /// The number of removed tools.
     pub removed: usize,
-    /// Texts that had to be embedded.
+    /// The number of embedded texts.
     pub embedded: usize,
 }
 
-/// All tools, ready to be selected from. Reading needs no lock: put it behind an `Arc` and replace
-/// it after an update.
+/// The search index over all tools. Reading needs no lock: keep it in an `Arc` and replace it after
+/// an update.
 #[derive(Clone)]
 pub struct Index {
     embed: Arc<dyn Embed>,
@@ -149,14 +149,14 @@ impl std::fmt::Debug for Index {
     }
 }
 
-/// What is worked out once for each tool.
+/// The precomputed data of one tool.
 struct Item {
     entry: Entry,
     terms: Terms,
     shape: fill::Shape,
-    /// The texts that requests are compared with: all of it, then each example.
+    /// The texts for the first comparison: the whole text, then each example.
     first: Vec<String>,
-    /// Texts that only close candidates are compared with.
+    /// The texts that only close candidates are compared with.
     close: Vec<String>,
 }
 
@@ -175,7 +175,7 @@ impl Item {
     }
 }
 
-/// What a request is held against: arrays in the order of names and versions.
+/// The prepared arrays, in the order of names and versions.
 #[derive(Default)]
 struct Ready {
     items: Vec<(Arc<Item>, Vec<Packed>)>,
@@ -184,25 +184,25 @@ struct Ready {
 }
 
 impl Index {
-    /// Empty, with what turns texts into vectors.
+    /// An empty index with an encoder.
     pub fn new(embed: Arc<dyn Embed>) -> Self {
         Self { embed, items: BTreeMap::new(), vectors: BTreeMap::new(), ready: Arc::default() }
     }
 
-    /// How many tools are known.
+    /// The number of tools.
     #[must_use]
     pub fn len(&self) -> usize {
         self.items.len()
     }
 
-    /// Whether no tool is known.
+    /// Whether the index is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.items.is_empty()
     }
 
-    /// Takes `entries` as all tools there are: only texts that are new are embedded, and tools that
-    /// are not among them go. When this fails nothing has changed.
+    /// Replaces the tools by `entries`. Only new texts are embedded. If this fails, the index is
+    /// unchanged.
     pub fn update(&mut self, entries: &[Entry]) -> Result<Updated> {
         let mut items = BTreeMap::new();
         let mut done = Updated::default();
@@ -249,15 +249,15 @@ impl Index {
         ready
     }
 
-    /// The tools that the request may mean. Without the encoder it goes by words alone and says so
-    /// in no signal of meaning.
+    /// Selects the tools that a request may mean. Without the encoder it uses words only, and the
+    /// meaning signals are absent.
     #[must_use]
     pub fn select(&self, request: &Request<'_>) -> Selection {
         let vector = self.embed.embed(&[request.text]).ok().and_then(|vectors| vectors.into_iter().next());
         self.select_near(request, vector.as_deref())
     }
 
-    /// The same with the request's vector at hand.
+    /// Selects with a given vector of the request.
     #[must_use]
     pub fn select_near(&self, request: &Request<'_>, vector: Option<&[f32]>) -> Selection {
         let said = words(request.text);
@@ -282,7 +282,7 @@ impl Index {
             let score = signals.score();
             scored.push((item, signals, filling, score));
         }
-        // The items come in the order of name and version, and this sort keeps it among equals.
+        // The items are ordered by name and version. This stable sort keeps that order.
         scored.sort_by(|a, b| b.3.total_cmp(&a.3));
         let total = score::none() + scored.iter().map(|(.., score)| score.exp()).sum::<f32>();
         let candidates: Vec<Candidate> = scored
@@ -301,16 +301,15 @@ impl Index {
         Selection { candidates, question }
     }
 
-    /// What the request says for the arguments of one tool, in its latest version. Nothing when
-    /// there is no such tool.
+    /// The arguments in a request for one tool, in its latest version. `None` if the tool does not
+    /// exist.
     #[must_use]
     pub fn fill(&self, tool: &ToolName, request: &str) -> Option<Filling> {
         let (_, item) = self.items.iter().rfind(|((name, _), _)| name == tool)?;
         Some(fill::fill(&item.shape, &fill::RequestText::read(request, &words(request))))
     }
 
-    /// The tools worth a closer look, in the order of name and version, with their nearness and
-    /// keyword scores.
+    /// The close candidates, ordered by name and version, with their similarity and keyword scores.
     fn close(
         &self,
         request: &Request<'_>,

@@ -1,59 +1,58 @@
-//! How the signals become one score, and the score a confidence.
+//! Combines the signals to a score, and the score to a confidence.
 //!
-//! The weights are those of a conditional logit: of all close candidates and "none of them", how
-//! likely is each the one that was meant. They were learned on public requests by
-//! `examples/eval_tools.rs --fit`, which prints them with their cross-validation.
+//! The weights are those of a conditional logit over all close candidates and "none of them". They
+//! were learned on public requests by `examples/eval_tools.rs --fit`, which prints them with their
+//! cross-validation.
 
 use super::words::Word;
 use super::{CallHistory, Filling};
 use std::collections::BTreeSet;
 use steward_domain::DomainName;
 
-/// What speaks for a tool, each about 0 to 1.
+/// The signals of a tool, each about 0 to 1.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Signals {
-    /// How near the request is to the tool's name and description, or to an example.
+    /// The similarity of the request to the name and description, or to an example.
     pub meaning: f32,
-    /// How near it is to the name or the description alone.
+    /// The similarity to the name or the description alone.
     pub detail: f32,
-    /// How many of the request's rare words the tool's texts hold.
+    /// The share of the request's rare words in the tool's texts.
     pub keywords: f32,
-    /// How much of the tool's name the request says.
+    /// The share of the tool's name in the request.
     pub name: f32,
-    /// What share of the required arguments the request gives.
+    /// The share of required arguments that the request provides.
     pub fit: f32,
-    /// What share of the request's values have a place among the arguments.
+    /// The share of the request's values that fit an argument.
     pub home: f32,
-    /// How it went so far, from -0.5 to 0.5.
+    /// The success of past calls, from -0.5 to 0.5.
     pub past: f32,
-    /// Whether it belongs to the application at hand (1), to none (0), to another (-1).
+    /// Whether it belongs to the current application (1), to none (0), to another (-1).
     pub domain: f32,
 }
 
-/// How many signals are learned.
+/// The number of learned signals.
 pub const LEARNED: usize = 6;
-/// The weights of the signals that are learned, in the order of [`Signals::learned`], and of "none
-/// of them".
+/// The learned weights, in the order of [`Signals::learned`], and the weight of "none of them".
 pub const WEIGHTS: [f32; LEARNED + 1] = [6.6, 3.3, 11.4, 0.2, 2.2, 1.2, 9.4];
-/// The weights of what the public requests cannot teach.
+/// The weights of signals that public requests cannot teach.
 const PAST: f32 = 1.0;
 const DOMAIN: f32 = 1.0;
 
 impl Signals {
-    /// The signals that weights were learned for.
+    /// The signals with learned weights.
     #[must_use]
     pub fn learned(&self) -> [f32; LEARNED] {
         [self.meaning, self.detail, self.keywords, self.name, self.fit, self.home]
     }
 
-    /// All signals in one number.
+    /// The weighted sum of all signals.
     #[must_use]
     pub fn score(&self) -> f32 {
         let learned: f32 = self.learned().iter().zip(WEIGHTS).map(|(signal, weight)| signal * weight).sum();
         learned + PAST * self.past + DOMAIN * self.domain
     }
 
-    /// In words, the strongest first.
+    /// The reasons as text, the strongest first.
     pub(super) fn reasons(&self, name: &BTreeSet<String>, said: &[Word], filling: &Filling) -> Vec<String> {
         let mut reasons = vec![format!("meaning {:.2}", self.meaning.max(self.detail))];
         let mut shared: Vec<&str> =
@@ -84,19 +83,19 @@ impl Signals {
     }
 }
 
-/// The weight of "none of them".
+/// The exponentiated weight of "none of them".
 pub(super) fn none() -> f32 {
     let [.., none] = WEIGHTS;
     none.exp()
 }
 
-/// The score by which candidates for a closer look are found.
+/// The score that selects close candidates.
 pub(super) fn rough(meaning: f32, keywords: f32) -> f32 {
     let [near, more, words, ..] = WEIGHTS;
     (near + more) * meaning + words * keywords
 }
 
-/// How it went so far, drawn to the middle while there is little to go by.
+/// The smoothed success rate of past calls, minus 0.5.
 pub(super) fn past(past: CallHistory) -> f32 {
     let (successes, failures) = (past.successes as f32, past.failures as f32);
     (successes + 2.0) / (successes + failures + 4.0) - 0.5

@@ -1,10 +1,10 @@
-//! Tests of selection with words instead of the encoder: a text's vector counts its stems.
+//! Tests of selection with a fake encoder: a text's vector counts its stems.
 
 use super::*;
 use serde_json::json;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Counts stems into 64 places, and how many texts it was given.
+/// A fake encoder: counts stems in 64 dimensions, and the texts it was given.
 #[derive(Default)]
 struct Counting(AtomicUsize);
 
@@ -26,7 +26,7 @@ impl Embed for Counting {
     }
 }
 
-/// No encoder at all.
+/// An encoder that always fails.
 struct Broken;
 
 impl Embed for Broken {
@@ -116,7 +116,7 @@ fn only_what_changed_is_embedded_again() {
     entries[1].description = "Sends a letter by post".into();
     entries[2].past = CallHistory { successes: 5, failures: 0 };
     let updated = index.update(&entries).unwrap();
-    // Two texts hold the description; how a tool went so far is in none.
+    // Two texts contain the description. The call history is in none.
     assert_eq!(updated, Updated { tools: 4, changed: 2, removed: 0, embedded: 2 });
 
     entries.pop();

@@ -1,19 +1,19 @@
-//! Meaning as vectors: small integers in one flat array, compared with a request in one pass.
+//! Embeddings as small integers in one flat array, compared with a request in one pass.
 //!
-//! Invariant: every vector has the same width and length 1, so that a product is a cosine. Rounding
-//! to a byte costs less than a hundredth of a cosine and saves three quarters of the memory that is
-//! to be read.
+//! Invariant: every vector has the same width and length 1, so that a dot product is a cosine.
+//! Rounding to a byte changes a cosine by less than 0.01 and saves three quarters of the memory to
+//! read.
 
 use crate::{Error, Result};
 use std::sync::Arc;
 
-/// Turns texts into vectors whose angle is the distance in meaning.
+/// Embeds texts as vectors whose cosine is the similarity in meaning.
 pub trait Embed: Send + Sync {
-    /// One vector for each text, in order.
+    /// One vector per text, in order.
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>>;
 
-    /// Told of texts of definitions before their vectors are asked for: they may be worked out
-    /// together and remembered.
+    /// Announces texts of definitions before they are embedded, so that they can be batched and
+    /// cached.
     fn prepare(&self, _texts: &[&str]) {}
 }
 
@@ -30,14 +30,14 @@ impl Embed for steward_language::Encoder {
     }
 }
 
-/// A vector of length 1 in bytes, with what one step means.
+/// A quantized vector of length 1, with its step size.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Packed {
     step: f32,
     numbers: Arc<[i8]>,
 }
 
-/// Rounds a vector to bytes.
+/// Quantizes a vector to bytes.
 pub(super) fn pack(vector: &[f32]) -> Packed {
     let length = vector.iter().map(|x| x * x).sum::<f32>().sqrt().max(f32::MIN_POSITIVE);
     let largest = vector.iter().fold(0.0_f32, |most, x| most.max(x.abs())).max(f32::MIN_POSITIVE);
@@ -51,9 +51,9 @@ pub(super) fn cosine(a: &Packed, b: &Packed) -> f32 {
     product(&wide, &b.numbers) as f32 * a.step * b.step
 }
 
-/// The largest number of a packed vector, and how many numbers are added up before the sum is
-/// widened: each of the 16 lanes takes 8 products of at most 63 times 63, which a sum of 16 bits
-/// just holds. The compiler makes vector instructions of it.
+/// The largest number of a packed vector, and how many numbers are summed before the sum is
+/// widened: each of the 16 lanes takes 8 products of at most 63 × 63, which fits a 16-bit sum. The
+/// compiler vectorizes it.
 const LARGEST: f32 = 63.0;
 const BLOCK: usize = 128;
 
@@ -73,7 +73,7 @@ fn product(a: &[i16], b: &[i8]) -> i32 {
     total
 }
 
-/// All vectors that a request is compared with first, each with the tool it stands for.
+/// All vectors of the first comparison, each with its tool.
 #[derive(Debug, Default)]
 pub(super) struct Flat {
     width: usize,
@@ -82,7 +82,7 @@ pub(super) struct Flat {
 }
 
 impl Flat {
-    /// Puts a vector at the end.
+    /// Appends a vector.
     pub(super) fn push(&mut self, tool: u32, vector: &Packed) {
         if self.tools.is_empty() {
             self.width = vector.numbers.len();
@@ -93,7 +93,7 @@ impl Flat {
         }
     }
 
-    /// The best cosine of each tool, into `best`.
+    /// Writes the best cosine of each tool to `best`.
     pub(super) fn nearest(&self, request: &Packed, best: &mut [f32]) {
         if request.numbers.len() != self.width || self.width == 0 {
             return;
@@ -113,7 +113,7 @@ mod tests {
 
     #[test]
     fn rounding_costs_less_than_a_hundredth() {
-        // Widths that do and do not fill the blocks, and numbers at their largest.
+        // Widths that do and do not fill the blocks, with numbers at their maximum.
         for width in [1_usize, 15, 64, 130, 384] {
             let one: Vec<f32> = (0..width).map(|at| ((at * 37 % 101) as f32 - 50.0) / 50.0).collect();
             let two: Vec<f32> = (0..width).map(|at| ((at * 53 % 89) as f32 - 20.0) / 50.0).collect();

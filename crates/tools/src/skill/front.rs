@@ -4,10 +4,10 @@ use serde::Deserialize;
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
 
-/// What the front matter may weigh.
+/// The maximum size of the front matter.
 const LARGEST: usize = 16 * 1024;
 
-/// What a skill says of itself.
+/// The metadata of a skill.
 #[derive(Debug)]
 pub(super) struct Front {
     pub(super) name: String,
@@ -17,7 +17,7 @@ pub(super) struct Front {
     pub(super) metadata: BTreeMap<String, String>,
 }
 
-/// What stands in the file. Keys that are not known are passed over: the format grows.
+/// The content of the file. Unknown keys are ignored, because the format evolves.
 #[derive(Debug, Deserialize)]
 struct Raw {
     name: Option<String>,
@@ -37,10 +37,10 @@ enum Tools {
     List(Vec<String>),
 }
 
-/// A line, counted from 1, and what is wrong there.
+/// The line of an error, counted from 1, and its message.
 pub(super) type Wrong = (usize, String);
 
-/// The front matter and the body.
+/// Splits a file into front matter and body.
 pub(super) fn split(text: &str) -> Result<(&str, &str), Wrong> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let rest = text
@@ -67,12 +67,12 @@ pub(super) fn split(text: &str) -> Result<(&str, &str), Wrong> {
     Err((1, "the front matter is not closed by a line of three dashes".to_owned()))
 }
 
-/// Reads the front matter and checks its rules.
+/// Parses and validates the front matter.
 pub(super) fn parse(text: &str) -> Result<Front, Wrong> {
     let (front, _) = split(text)?;
     let raw: Raw = serde_saphyr::from_str(front).map_err(|error| {
         let line = error.location().map_or(1, |location| usize::try_from(location.line()).unwrap_or(1));
-        // The first line of the message is the reason, after a place that is given here already.
+        // The first line of the message is the reason. Its position is removed.
         let message = error.to_string();
         let first = message.lines().next().unwrap_or("it is no YAML").trim_start_matches("error: ");
         let reason = first
@@ -113,7 +113,7 @@ pub(super) fn parse(text: &str) -> Result<Front, Wrong> {
     Ok(Front { name, description, license: raw.license, allowed_tools, metadata })
 }
 
-/// The line on which a key stands.
+/// The line of a key.
 pub(super) fn line_of(text: &str, key: &str) -> usize {
     let begins = |line: &str| line.strip_prefix(key).is_some_and(|rest| rest.trim_start().starts_with(':'));
     text.lines().position(begins).map_or(1, |at| at + 1)

@@ -1,13 +1,12 @@
-//! Skills: folders with a `SKILL.md` that says, in words, how something is done (the Agent Skills
-//! format).
+//! Skills: folders with a `SKILL.md` that describes how a task is done (the Agent Skills format).
 //!
 //! Invariants
-//! - What is known of every skill is its name and description; the body and the files are read when
-//!   they are asked for (progressive disclosure).
+//! - Only the name and description of every skill are loaded. The body and the files are read on
+//!   request (progressive disclosure).
 //! - Nothing outside a skill's folder is read, whatever its text or its symlinks say.
-//! - One bad skill does not hide the others: problems are listed beside the skills, each with its
-//!   file and line.
-//! - `allowed-tools` narrows what a skill may use. It grants nothing: policy still decides on every
+//! - An invalid skill does not hide the others: problems are listed beside the skills, each with
+//!   its file and line.
+//! - `allowed-tools` restricts what a skill may use. It grants nothing: policy decides on every
 //!   call.
 
 mod front;
@@ -22,38 +21,38 @@ use std::fs::{self, Metadata};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// The file that makes a folder a skill.
+/// The file that marks a folder as a skill.
 pub const FILE: &str = "SKILL.md";
-/// What `SKILL.md` may weigh.
+/// The maximum size of `SKILL.md`.
 const LARGEST: u64 = 256 * 1024;
-/// What a file beside it may weigh.
+/// The maximum size of another file.
 const LARGEST_FILE: u64 = 1024 * 1024;
-/// How many skills one folder may hold.
+/// The maximum number of skills in a folder.
 const MOST: usize = 500;
-/// How many files of a skill are listed, and how deep.
+/// The maximum number of listed files of a skill, and their maximum depth.
 const FILES: usize = 200;
 const DEEPEST: usize = 4;
 
-/// A skill, without its body.
+/// A skill without its body.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Skill {
-    /// Its name, which is that of its folder.
+    /// The name, which is also that of its folder.
     pub name: String,
-    /// What it does and when it fits.
+    /// What it does and when it applies.
     pub description: String,
-    /// Under which licence.
+    /// The licence.
     pub license: Option<String>,
-    /// The only tools that it is meant to use; nothing named means any.
+    /// The only tools that it may use. An empty list means any.
     pub allowed_tools: Vec<String>,
-    /// What else it says of itself.
+    /// Further metadata.
     pub metadata: BTreeMap<String, String>,
-    /// The files beside `SKILL.md`, from the skill's folder.
+    /// The other files, relative to the skill's folder.
     pub files: Vec<String>,
     folder: PathBuf,
 }
 
 impl Skill {
-    /// Where it is.
+    /// The folder.
     #[must_use]
     pub fn folder(&self) -> &Path {
         &self.folder
@@ -67,7 +66,7 @@ impl Skill {
             .map_err(|(line, what)| self.wrong(line, &what))
     }
 
-    /// A text file of the skill, by its path from the skill's folder.
+    /// Reads a text file of the skill, by its path relative to the skill's folder.
     pub fn read(&self, file: &str) -> Result<String> {
         if Path::new(file).is_absolute() {
             let rule = format!("the files of a skill are named from its folder {}", self.folder.display());
@@ -81,12 +80,12 @@ impl Skill {
     }
 }
 
-/// The skills of a folder, with what was wrong with those that are missing.
+/// The skills of a folder, and the problems of invalid ones.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Skills {
-    /// By name.
+    /// The skills, sorted by name.
     pub skills: Vec<Skill>,
-    /// Why others are not there.
+    /// The problems of invalid skills.
     pub problems: Vec<Error>,
 }
 
@@ -129,7 +128,7 @@ impl Skills {
         self.skills.iter().find(|skill| skill.name == name)
     }
 
-    /// The skills whose description fits a request, best first, at most three.
+    /// The skills whose description matches a request, best first, at most three.
     #[must_use]
     pub fn offer(&self, request: &str, embed: Option<&Embed<'_>>) -> Vec<Offer<'_>> {
         offer::offer(&self.skills, request, embed)
@@ -156,7 +155,7 @@ fn problem(file: &Path, line: usize, what: &str) -> Error {
     Error::Skill { file: file.to_owned(), problem: format!("line {line}: {what}") }
 }
 
-/// Reads a text beneath a folder, up to a size.
+/// Reads a text file beneath a folder, up to a size limit.
 fn read(folder: &Path, file: &str, largest: u64) -> Result<String> {
     let failed = |detail: String| Error::File { path: folder.join(file).display().to_string(), detail };
     let PathTarget::File(parent, name, seen) = find(&[Root::read(folder)], file, false)? else {
@@ -171,7 +170,7 @@ fn read(folder: &Path, file: &str, largest: u64) -> Result<String> {
     String::from_utf8(bytes).map_err(|_| failed("it is no UTF-8 text".to_owned()))
 }
 
-/// The names of the files beside `SKILL.md`. Symlinks are left out.
+/// The names of the other files. Symlinks are skipped.
 fn files(folder: &Path) -> Result<Vec<String>> {
     let PathTarget::Folder(top) = find(&[Root::read(folder)], ".", false)? else { return Ok(Vec::new()) };
     let mut files = Vec::new();

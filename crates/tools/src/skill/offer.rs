@@ -1,28 +1,28 @@
-//! Which skills fit a request: by common words, and by meaning where an encoder is given.
+//! Finds skills for a request: by common words, and by embedding if an encoder is given.
 
 use super::Skill;
 use crate::builtin::summarize::words;
 use std::collections::BTreeSet;
 
-/// Turns texts into places in the space of meaning, if it can.
+/// Embeds texts as vectors, if an encoder is available.
 pub type Embed<'a> = dyn Fn(&[&str]) -> Option<Vec<Vec<f32>>> + 'a;
 
-/// How many skills are offered.
+/// The maximum number of offered skills.
 const MOST: usize = 3;
-/// Below these a skill does not fit.
+/// The minimum scores of a match.
 const COMMON: f64 = 0.3;
 const NEAR: f64 = 0.4;
 
-/// A skill that fits.
+/// A matching skill.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Offer<'a> {
-    /// Which.
+    /// The skill.
     pub skill: &'a Skill,
-    /// How well, up to 1.
+    /// The score, up to 1.
     pub score: f64,
 }
 
-/// The skills that fit, best first; among equals in the order of their names.
+/// The matching skills, best first. Ties are ordered by name.
 pub(super) fn offer<'a>(skills: &'a [Skill], request: &str, embed: Option<&Embed<'_>>) -> Vec<Offer<'a>> {
     let asked: BTreeSet<String> = words(request).into_iter().collect();
     let near = embed.and_then(|embed| meaning(skills, request, embed));
@@ -42,7 +42,7 @@ pub(super) fn offer<'a>(skills: &'a [Skill], request: &str, embed: Option<&Embed
     offers
 }
 
-/// The share of the request's words that the skill's name and description hold.
+/// The share of the request's words in the skill's name and description.
 #[allow(clippy::cast_precision_loss, reason = "counts of words are small")]
 fn common(asked: &BTreeSet<String>, skill: &Skill) -> f64 {
     let said: BTreeSet<String> =

@@ -1,4 +1,4 @@
-//! Front matter: what is read and what is wrong with it, by line.
+//! Tests of the front matter: parsed values, and errors by line.
 
 use super::front::{parse, split};
 

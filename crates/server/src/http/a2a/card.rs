@@ -1,4 +1,4 @@
-//! What this agent can do, for other agents: its card.
+//! The A2A agent card: the skills of this agent, described for other agents.
 
 use crate::http::Shared;
 use crate::http::extract::Authenticated;
@@ -24,7 +24,7 @@ pub(super) async fn card(
             out what is asked.",
         "examples": ["What can you do?"],
     })];
-    // What is set up here is for those who may use it.
+    // The configured skills are listed only for authenticated callers.
     if let Ok(Authenticated(identity)) = who
         && let Ok(reader) = site.chat.reader(&site.caller(&identity), &[]).await
     {
@@ -51,6 +51,6 @@ pub(super) async fn card(
         card.insert("security".into(), json!([{ "key": [] }]));
         card.insert("securityRequirements".into(), json!([{ "schemes": { "key": { "list": [] } } }]));
     }
-    // The skills are those of whoever asks.
+    // The skills depend on the caller.
     ([(CACHE_CONTROL, "private, max-age=60"), (VARY, "Authorization, Cookie")], Json(card))
 }

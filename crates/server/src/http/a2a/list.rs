@@ -1,4 +1,4 @@
-//! The list of tasks that another agent began here: by context, by standing, by time, in pages.
+//! Lists A2A tasks, filtered by context, status and time, in pages.
 
 use super::{Dialect, Fault, Task, TaskState, history_length, lock, shown};
 use crate::http::Shared;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use std::sync::{Arc, PoisonError};
 use steward_domain::Timestamp;
 
-/// What is wanted of the list of tasks.
+/// The parameters of `tasks/list`.
 #[derive(Deserialize, Default)]
 #[serde(rename_all = "camelCase", default)]
 struct ListQuery {
@@ -26,7 +26,7 @@ struct ListQuery {
 }
 
 impl ListQuery {
-    /// Behind which task the page begins.
+    /// The task after which the page begins.
     fn place(&self) -> Result<Option<(i64, String)>, Fault> {
         if self.page_token.is_empty() {
             return Ok(None);
@@ -36,7 +36,7 @@ impl ListQuery {
         place.map(Some).ok_or_else(|| Fault::params("pageToken is not one of ours"))
     }
 
-    /// From when on; a number is milliseconds.
+    /// The lower bound of the status time. A number is in milliseconds.
     fn after(&self) -> Result<Option<Timestamp>, Fault> {
         match &self.status_timestamp_after {
             Value::Null => Ok(None),
@@ -52,7 +52,7 @@ impl ListQuery {
     }
 }
 
-/// Standings that there are.
+/// The task states that this server uses.
 const STANDINGS: [TaskState; 5] = [
     TaskState::Working,
     TaskState::Completed,
@@ -60,10 +60,10 @@ const STANDINGS: [TaskState; 5] = [
     TaskState::Failed,
     TaskState::Cancelled,
 ];
-/// Standings that the protocol knows and tasks here are never in.
+/// Task states of the protocol that this server never uses.
 const NEVER: [&str; 4] = ["submitted", "rejected", "auth-required", "unknown"];
 
-/// The standing of this name, in either revision; nothing for one that no task here is ever in.
+/// Parses a task state of either protocol version; `None` for a state that is never used here.
 fn standing_of(name: &str) -> Result<Option<TaskState>, Fault> {
     let plain = name.trim_start_matches("TASK_STATE_").to_lowercase().replace('_', "-");
     let found = STANDINGS.into_iter().find(|standing| standing.name(Dialect::Old) == plain);
@@ -100,7 +100,7 @@ pub(super) fn list(
     let found: Vec<Arc<Task>> = tasks.values().filter(fits).cloned().collect();
     drop(tasks);
     let (total, size) = (found.len(), usize::try_from(size).unwrap_or(50));
-    // Newest first; a page goes on behind the last of the one before, whatever came since.
+    // Newest first. A page continues after the previous page even if tasks were added.
     let place = |task: &Arc<Task>| (lock(task).at.micros(), task.id.clone());
     let mut found: Vec<((i64, String), Arc<Task>)> =
         found.into_iter().map(|task| (place(&task), task)).collect();

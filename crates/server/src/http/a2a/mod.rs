@@ -1,9 +1,9 @@
-//! Other agents talk to this one: A2A over JSON-RPC, in its revisions 1.0 and 0.3.
+//! The A2A protocol over JSON-RPC, in its versions 1.0 and 0.3.
 //!
 //! Invariants
-//! - A task of the protocol is one wish: it may take several messages when something is asked back,
-//!   and ends once.
-//! - Whatever another agent sends is somebody's who is signed in; what is not theirs is not there.
+//! - An A2A task is one request of a user. It may take several messages when input is required, and
+//!   it ends once.
+//! - Every request is authenticated. Tasks of other users are reported as not found.
 
 mod card;
 mod list;
@@ -31,14 +31,14 @@ use steward_domain::{ConversationId, Timestamp, UserId};
 use tokio::sync::watch;
 use told::{TaskStream, shown};
 
-/// The revision that a client speaks.
+/// The protocol version that a client uses.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Dialect {
     One,
     Old,
 }
 
-/// What is wrong with a request, as the protocol numbers it.
+/// An error of a request, with the error code of the protocol.
 struct Fault {
     code: i32,
     message: String,
@@ -57,7 +57,7 @@ impl Fault {
         Self::new(-32001, format!("there is no task {id}"))
     }
 
-    /// As JSON-RPC tells it; what the protocol has a name for carries that name, too.
+    /// The JSON-RPC error object. Errors that the protocol defines carry their reason.
     fn told(&self) -> Value {
         let reason = match self.code {
             -32001 => "TASK_NOT_FOUND",
@@ -80,7 +80,7 @@ impl From<Problem> for Fault {
     }
 }
 
-/// How a task stands.
+/// The state of a task.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum TaskState {
     Working,
@@ -107,7 +107,7 @@ impl TaskState {
     }
 }
 
-/// Something that was said in a task.
+/// One message of a task.
 #[derive(Clone)]
 struct TaskMessage {
     id: String,
@@ -115,38 +115,38 @@ struct TaskMessage {
     text: String,
 }
 
-/// A task of the protocol.
+/// One A2A task.
 struct Task {
     id: String,
     context: String,
     user: UserId,
     state: Mutex<Course>,
-    /// Told whenever an answer to what it asked came, or it was called off.
+    /// Notifies subscribers when input was given or the task was canceled.
     moved: watch::Sender<()>,
 }
 
-/// What changes of it.
+/// The mutable state of a task.
 #[derive(Clone)]
 struct Course {
     live: Arc<Live>,
     standing: TaskState,
     history: Vec<TaskMessage>,
-    /// The reply of the last turn that ended.
+    /// The reply of the last finished turn.
     reply: Value,
     at: Timestamp,
 }
 
-/// Tasks and contexts that are remembered.
+/// The tasks and contexts held in memory.
 #[derive(Default)]
 pub(super) struct Tasks {
     tasks: Mutex<HashMap<String, Arc<Task>>>,
     contexts: Mutex<HashMap<(UserId, String), ConversationId>>,
 }
 
-/// How many are remembered; beyond, the older half of those that ended is forgotten.
+/// The maximum number of tasks kept. Above it, the older half of finished tasks is dropped.
 const MOST: usize = 2000;
 
-/// A message. Names are written together; readers of the protocol's other form write them apart.
+/// A message. Field names are camelCase; snake_case names of the other form are accepted as well.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Incoming {
@@ -162,7 +162,7 @@ struct Incoming {
 }
 
 impl Incoming {
-    /// Its words. Data beside them is taken and not read; a file would be lost, so it is refused.
+    /// The text of the message. Data parts are ignored; file parts are rejected.
     fn text(&self, dialect: Dialect) -> Result<String, Fault> {
         let mut texts = Vec::new();
         for part in &self.parts {
@@ -188,7 +188,7 @@ pub(super) fn routes(api: &mut Api) {
     let about = "What this agent can do, for other agents (A2A)";
     api.get("/.well-known/agent-card.json", about).open().gives_object(200, "The agent card.").to(get(card));
     api.get("/.well-known/agent.json", about).open().gives_object(200, "The agent card.").to(get(card));
-    // Agents that know an address and nothing else post there.
+    // Some agents know only the base address and send requests to it.
     api.post("/", "The same as /a2a, for agents that know the address only")
         .takes::<serde_json::Map<String, Value>>()
         .gives_object(200, "The JSON-RPC answer, or events.")
@@ -201,7 +201,7 @@ pub(super) fn routes(api: &mut Api) {
     }
 }
 
-/// One request of JSON-RPC.
+/// Handles one JSON-RPC request.
 async fn call(
     State(site): State<Shared>,
     Authenticated(identity): Authenticated,
@@ -271,8 +271,7 @@ async fn call(
 
 const ONE_CARD: &str = "there is no other card than the one at /.well-known/agent-card.json";
 
-/// Whether the revision that a request names is one that is spoken here. None is the one that had
-/// no name for it.
+/// Whether the requested protocol version is supported. A request without a version is accepted.
 fn spoken(request: &Request) -> bool {
     let header =
         request.headers().get("a2a-version").map(|version| version.to_str().unwrap_or("?").to_owned());
@@ -283,7 +282,7 @@ fn spoken(request: &Request) -> bool {
     matches!((parts.next(), parts.next()), (Some(""), None) | (Some("1"), Some("0")) | (Some("0"), Some("3")))
 }
 
-/// How much of the history is wanted; all of it when nothing is said.
+/// The requested history length. `None` requests the whole history.
 fn history_length(params: &Value) -> Result<Option<usize>, Fault> {
     let of = |at: &str| params.pointer(at).filter(|length| !length.is_null());
     let places = [
@@ -342,7 +341,7 @@ impl Tasks {
     }
 }
 
-/// Takes a message: a new task, or the answer to what a task asked.
+/// Accepts a message: it starts a new task or answers a task that requires input.
 async fn begin(
     site: &Shared,
     identity: &Identity,
@@ -384,7 +383,7 @@ async fn begin(
     };
     let mut conversation_id = site.a2a.conversation(&identity.user, &context);
     if let (None, Ok(id)) = (conversation_id, context.parse::<ConversationId>()) {
-        // A context may be a conversation that was begun elsewhere.
+        // A context id may name a conversation that was started elsewhere.
         let found = site.store().conversation(&super::scope(identity), id).await.map_err(Problem::from)?;
         conversation_id = found.map(|_| id);
     }
@@ -418,13 +417,13 @@ async fn begin(
             task
         }
     };
-    // Whether or not somebody listens, what comes of it is taken down.
+    // The result is recorded even if no client is connected.
     let (one, kept) = (site.clone(), task.clone());
     site.work.spawn(async move { settle(&one, &kept).await });
     Ok(task)
 }
 
-/// Takes down how the turn of a task ended.
+/// Records how the turn of a task ended.
 async fn settle(site: &AppState, task: &Task) {
     let live = lock(task).live.clone();
     let came = site.ended(&live).await;

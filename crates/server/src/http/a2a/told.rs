@@ -1,4 +1,4 @@
-//! Tasks in the words of the protocol, whole and as they go.
+//! Serializes tasks and their stream events in the format of the protocol.
 
 use super::{Course, Dialect, Task, TaskMessage, TaskState, lock, settle};
 use crate::http::Shared;
@@ -35,7 +35,7 @@ fn message(task: &Task, said: &TaskMessage, dialect: Dialect) -> Value {
     told
 }
 
-/// The older revision names the kind of everything.
+/// Adds the `kind` field that version 0.3 requires.
 fn kind(told: &mut Value, name: &str, dialect: Dialect) {
     if let (Some(told), Dialect::Old) = (told.as_object_mut(), dialect) {
         told.insert("kind".into(), name.into());
@@ -51,7 +51,7 @@ fn status(task: &Task, state: &Course, dialect: Dialect) -> Value {
     told
 }
 
-/// The answer as an artifact: its words, and the whole document for programs.
+/// The answer as an artifact: its text, and the whole reply as data.
 fn artifact(task: &Task, state: &Course, dialect: Dialect) -> Option<Value> {
     if state.reply.is_null() || state.standing != TaskState::Completed {
         return None;
@@ -73,7 +73,7 @@ pub(super) fn shown(task: &Task, dialect: Dialect, length: Option<usize>) -> Val
         "id": task.id, "contextId": task.context, "status": status(task, &state, dialect),
         "artifacts": artifact(task, &state, dialect).into_iter().collect::<Vec<_>>(),
     });
-    // Whoever wants none of it gets none.
+    // A history length of 0 omits the history.
     if let (Some(told), true) = (told.as_object_mut(), length != Some(0)) {
         told.insert("history".into(), history.into());
     }
@@ -81,7 +81,7 @@ pub(super) fn shown(task: &Task, dialect: Dialect, length: Option<usize>) -> Val
     told
 }
 
-/// A task as it goes, for a client that streams.
+/// The event stream of one task.
 pub(super) struct TaskStream {
     site: Shared,
     task: Arc<Task>,
@@ -90,9 +90,9 @@ pub(super) struct TaskStream {
     listener: Listener,
     began: bool,
     over: bool,
-    /// Whether it is heard until the task ends, or until it asks something.
+    /// Whether the stream continues until the task ends, or stops when input is required.
     to_the_end: bool,
-    /// Whether it was told that the task asks something.
+    /// Whether the stream already reported that input is required.
     asked: bool,
 }
 
@@ -102,7 +102,7 @@ impl TaskStream {
         Self { site, task, id, dialect, listener, began: false, over: false, to_the_end: false, asked: false }
     }
 
-    /// From now on: what was told before is in the task.
+    /// Streams only new events. Earlier events are part of the task.
     pub(super) fn from_now(site: Shared, task: Arc<Task>, id: Value, dialect: Dialect) -> Self {
         let (live, asked) = {
             let state = lock(&task);
@@ -112,7 +112,7 @@ impl TaskStream {
         Self { site, task, id, dialect, listener, began: false, over: false, to_the_end: true, asked }
     }
 
-    /// Waits while the task asks somebody; what follows is heard from its beginning.
+    /// Waits while the task requires input. The next turn is then streamed from its first event.
     async fn answered(&mut self) {
         let mut moved = self.task.moved.subscribe();
         while lock(&self.task).standing == TaskState::InputRequired {
@@ -140,7 +140,7 @@ impl TaskStream {
         self.frame("statusUpdate", "status-update", event)
     }
 
-    /// What a frame of the turn means to another agent.
+    /// Converts an event of the turn to an event of the protocol.
     fn told(&self, frame: &Frame) -> Option<Frame> {
         if frame.name != Some("began") {
             return None;

@@ -1,4 +1,4 @@
-//! `/v1/chat/completions`: an answer whole, or in chunks as it is written.
+//! `/v1/chat/completions`: an answer as one object, or as chunks.
 
 use super::flow::{Flow, Outcome, OutgoingCall, Told};
 use super::request::Completion;
@@ -30,7 +30,7 @@ pub(super) async fn complete(
     Ok(Json(head.whole(&outcome)).into_response())
 }
 
-/// What every part says.
+/// The fields that every chunk repeats.
 struct Head {
     id: String,
     created: i64,
@@ -89,7 +89,7 @@ impl Head {
     }
 }
 
-/// An answer in chunks.
+/// An answer as a stream of chunks.
 struct Chunks {
     head: Head,
     flow: Flow,

@@ -1,5 +1,5 @@
-//! `/v1/embeddings`: texts as numbers, by the built-in encoder. A text may come as tokens of
-//! `cl100k_base`, as some clients send it.
+//! `/v1/embeddings`: vectors of the built-in encoder. Input may also be tokens of `cl100k_base`,
+//! which some clients send.
 
 use super::{EMBEDDINGS, tokens};
 use crate::http::Shared;
@@ -14,7 +14,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// Texts that are embedded at once.
+/// The maximum number of texts in one request.
 const TEXTS: usize = 256;
 /// The longest text that is embedded, in bytes; the encoder reads the first few hundred words.
 const LONGEST: usize = 32_000;
@@ -24,17 +24,17 @@ const LONGEST: usize = 32_000;
 pub(super) struct Embedding {
     #[serde(default)]
     model: Option<String>,
-    /// A text, or several; or the tokens of one, or of several.
+    /// One text or several, or the tokens of one text or of several.
     input: Value,
     /// `float` or `base64`.
     #[serde(default)]
     encoding_format: Option<String>,
-    /// The width, if it is the encoder's own.
+    /// The number of dimensions. Only the encoder's own is accepted.
     #[serde(default)]
     dimensions: Option<u32>,
 }
 
-/// The width of a vector.
+/// The number of dimensions of a vector.
 const WIDTH: u32 = 384;
 
 pub(super) async fn embed(
@@ -93,7 +93,7 @@ pub(super) async fn embed(
     ))
 }
 
-/// Texts, or tokens as texts.
+/// The input as texts. Tokens are decoded.
 fn texts(input: &Value) -> Result<Vec<String>, Problem> {
     let wrong = || Problem::input("input: a text, a list of texts, or tokens of cl100k_base");
     let number = |one: &Value| one.as_u64().and_then(|number| u32::try_from(number).ok());

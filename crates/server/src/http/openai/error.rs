@@ -1,5 +1,5 @@
-//! Errors below `/v1` in the form that clients of OpenAI read, wherever they arise: in a handler,
-//! at the door, or because there is no such path.
+//! Errors below `/v1` in OpenAI's format, wherever they arise: in a handler, in the middleware, or
+//! for an unknown path.
 
 use axum::body::{Body, to_bytes};
 use axum::extract::Request;
@@ -9,10 +9,10 @@ use axum::middleware::Next;
 use axum::response::Response;
 use serde_json::{Value, json};
 
-/// The most that is read of a problem.
+/// The maximum size of a problem body.
 const LARGEST: usize = 64 * 1024;
 
-/// The error of a problem, with its status. What cannot be read is a bad request there.
+/// Converts a problem to an OpenAI error with its status. 422 becomes 400.
 pub(super) fn error_of(problem: &Value, status: StatusCode) -> (Value, StatusCode) {
     let status = match status {
         StatusCode::UNPROCESSABLE_ENTITY => StatusCode::BAD_REQUEST,
@@ -36,7 +36,7 @@ pub(super) fn error_of(problem: &Value, status: StatusCode) -> (Value, StatusCod
     (json!({ "message": detail, "type": kind, "param": param, "code": text("code") }), status)
 }
 
-/// Rewrites problems of requests below `/v1`.
+/// Rewrites problem responses of requests below `/v1`.
 pub(crate) async fn in_form(request: Request, next: Next) -> Response {
     let ours = request.uri().path().starts_with("/v1/") || request.uri().path() == "/v1";
     let response = next.run(request).await;

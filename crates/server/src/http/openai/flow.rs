@@ -1,9 +1,9 @@
-//! From a request to its answer: which work it is, its words as they arrive, and how it ended.
+//! Processes one request: chooses the kind of work, streams the text, and builds the outcome.
 //!
 //! Invariants
-//! - What was sent of a stream is never taken back. Words that turn out to be no answer are
-//!   followed by the answer, and figures that no result supports are named at the end.
-//! - An answer in a form is sent only when it has the form.
+//! - Streamed text is never withdrawn. Text that is not the answer is followed by the answer, and
+//!   unsupported figures are named at the end.
+//! - A structured answer is sent only when it matches its schema.
 
 use super::request::{Split, Wanted};
 use super::{MODEL, structured, tokens};
@@ -24,7 +24,7 @@ use steward_runtime::converse::ClientTurn;
 use steward_runtime::run::ClientRequest;
 use steward_tools::call::misfits;
 
-/// A call of one of the client's tools.
+/// A call of a client tool.
 #[derive(Debug, Clone)]
 pub(super) struct OutgoingCall {
     pub(super) id: String,
@@ -32,32 +32,32 @@ pub(super) struct OutgoingCall {
     pub(super) arguments: String,
 }
 
-/// How a request ended.
+/// The outcome of a request.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Outcome {
     pub(super) text: String,
     pub(super) calls: Vec<OutgoingCall>,
     pub(super) cut_off: bool,
-    /// Tokens, read and written.
+    /// Input and output tokens.
     pub(super) used: (u64, u64),
-    /// The whole reply.
+    /// The complete reply.
     pub(super) reply: Value,
 }
 
-/// Work on a request, begun.
+/// A request in progress.
 pub(super) struct Flow {
     site: Shared,
     identity: Identity,
     wanted: Wanted,
-    /// What was said before, for the conversation to be found again.
+    /// The messages so far, used to find the conversation of the next request.
     spoken: Vec<(&'static str, String)>,
-    /// Whether the model works on it with what the client brought.
+    /// Whether a model works on it with the client's prompt, tools or schema.
     for_client: bool,
-    /// Whether words are held back until all of them are there.
+    /// Whether text is held back until it is complete.
     holds: bool,
     state: FlowState,
     sent: String,
-    /// What follows replaces what was sent, after the check of its figures.
+    /// Whether the checked answer replaces the streamed text.
     checked: bool,
 }
 
@@ -67,14 +67,14 @@ enum FlowState {
     Over,
 }
 
-/// Something of an answer.
+/// A part of an answer.
 pub(super) enum Told {
     Text(String),
     End(Box<Outcome>),
     Failed(Problem),
 }
 
-/// A history as one number: whose it is, and what was said so far.
+/// The key of a history: a hash of its owner and its messages.
 pub(super) fn history_key<'a>(
     identity: &Identity,
     said: impl Iterator<Item = (&'a str, &'a str)>,
@@ -100,7 +100,7 @@ fn spoken_of(messages: &[EarlierMessage]) -> Vec<(&'static str, String)> {
 }
 
 impl Flow {
-    /// Begins to work on a request. What is wrong with it is told at once, with a status.
+    /// Starts work on a request. Invalid requests fail at once with a status.
     pub(super) async fn begin(
         site: &Shared,
         identity: &Identity,
@@ -146,7 +146,7 @@ impl Flow {
         if with_model && (!self.wanted.request.is_empty() || unknown_history || !after.is_empty()) {
             self.for_client = true;
             let history: Vec<EarlierMessage> = before.into_iter().chain(after).collect();
-            // The conversation says what was said before where the client does not.
+            // Without a history from the client, the stored conversation provides it.
             let stands_alone = history.is_empty() && talk.is_some();
             let client = ClientTurn {
                 request: self.wanted.request.clone(),
@@ -164,9 +164,9 @@ impl Flow {
         self.start(TurnWork::Said(turn))
     }
 
-    /// What is known at once without a model: what the client's tool gave, or a call of one.
+    /// Answers without a model: from the result of a client tool, or with a call of one.
     async fn without_model(&self, said: &str, after: &[EarlierMessage]) -> Result<Option<Outcome>, Problem> {
-        // What the client's tool gave back is data: it is told, and nothing in it is acted on.
+        // The result of a client tool is untrusted data. It is reported and never interpreted.
         if let Some(given) = after.last().filter(|last| last.role == Role::Tool) {
             let value: Option<Value> = serde_json::from_str(&given.text).ok();
             let told = steward_language::answer::tell(None, value.as_ref(), &given.text);
@@ -227,7 +227,7 @@ impl Flow {
             if let Some(instructions) = request.instructions.take() {
                 earlier.insert(0, EarlierMessage::new(Role::System, instructions));
             }
-            // The inputs of a workflow are an object, where its message is one.
+            // A message that is a JSON object provides the inputs of a workflow.
             if let Ok(fields @ Value::Object(_)) = serde_json::from_str(&said) {
                 input = fields;
             }
@@ -238,7 +238,7 @@ impl Flow {
         self.start(TurnWork::Run(Box::new(AgentRun { user, name, input, earlier, request })))
     }
 
-    /// A workflow has its own tools, and models of its own settings.
+    /// Checks the request against a workflow, which has its own tools and model settings.
     fn fits_workflow(&self, name: &str) -> Result<(), Problem> {
         let ClientRequest { tools, temperature, top_p, seed, .. } = &self.wanted.request;
         let param = [
@@ -262,7 +262,7 @@ impl Flow {
         Ok(())
     }
 
-    /// The task, once there is one.
+    /// The task, once it exists.
     pub(super) async fn task(&self) -> Option<steward_domain::TaskId> {
         match &self.state {
             FlowState::Live(live, _) => live.task().await,
@@ -270,7 +270,7 @@ impl Flow {
         }
     }
 
-    /// The history with the answer, where that is known at once.
+    /// The history including the answer, if the answer is available at once.
     pub(super) fn known_messages(&self) -> Option<Vec<EarlierMessage>> {
         let FlowState::Known(Some(outcome)) = &self.state else { return None };
         let calls = outcome.calls.iter().map(|call| AskedCall {
@@ -289,7 +289,7 @@ impl Flow {
         &self.wanted
     }
 
-    /// Waits for the end.
+    /// Waits for the outcome.
     pub(super) async fn finish(mut self) -> Result<(Outcome, Wanted), Problem> {
         self.holds = true;
         loop {
@@ -304,7 +304,7 @@ impl Flow {
         }
     }
 
-    /// Waits for the next parts; nothing after the end.
+    /// Waits for the next parts. `None` after the end.
     pub(super) async fn next(&mut self) -> Option<Vec<Told>> {
         loop {
             let frames = match &mut self.state {
@@ -358,7 +358,7 @@ impl Flow {
         vec![Told::Text(text.to_owned())]
     }
 
-    /// The end, with what was not sent yet before it.
+    /// The final parts: text that was not sent yet, then the outcome.
     fn ended(&mut self, mut outcome: Outcome) -> Vec<Told> {
         let mut told = Vec::new();
         if self.checked {
@@ -382,7 +382,7 @@ impl Flow {
         told
     }
 
-    /// Keeps which conversation the history belongs to that the client sends next.
+    /// Stores the conversation under the history that the client sends next.
     fn remember(&self, outcome: &Outcome) {
         let id = outcome.reply.get("conversation_id");
         let Some(id) = id.and_then(|id| serde_json::from_value(id.clone()).ok()) else { return };
@@ -392,7 +392,7 @@ impl Flow {
         self.site.histories.keep(history_key(&self.identity, before.chain(now)), id);
     }
 
-    /// How a reply ends the request.
+    /// Converts a reply to the outcome of the request.
     fn outcome(&self, reply: Value) -> Result<Outcome, Problem> {
         let text = |name: &str| reply.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
         if self.for_client && text("outcome") == "failed" {
@@ -434,7 +434,7 @@ impl Flow {
         Ok(self.counted(Outcome { text: words, calls, cut_off, used: (0, 0), reply }))
     }
 
-    /// With the tokens that a model counted, or else those of `cl100k_base`.
+    /// Sets the token counts: those of the model, or counted with `cl100k_base`.
     fn counted(&self, outcome: Outcome) -> Outcome {
         let of = |name: &str| {
             outcome.reply.get("model").and_then(|model| model.get(name)).and_then(Value::as_u64).unwrap_or(0)
@@ -450,14 +450,14 @@ impl Flow {
     }
 }
 
-/// Work for a front end that brings tools: it can be listened to, or it is known at once.
+/// Work for a front end with tools: a running turn, or a reply that is available at once.
 pub(in crate::http) enum ClientStart {
     Live(Arc<Live>),
-    /// The reply, as a turn would give it.
+    /// The reply in the format of a turn's reply.
     Known(Value),
 }
 
-/// Begins to work on messages and tools in the form of chat completions.
+/// Starts work on messages and tools in the format of chat completions.
 pub(in crate::http) async fn begin_for_client(
     site: &Shared,
     identity: &Identity,
@@ -481,7 +481,7 @@ pub(in crate::http) async fn begin_for_client(
     })
 }
 
-/// A text that has the form, as JSON and nothing else.
+/// Checks a text against the schema and returns it as plain JSON.
 fn in_form(text: &str, schema: &Value) -> Result<String, Problem> {
     let value: Option<Value> = serde_json::from_str(text).ok();
     let fits = value.as_ref().is_some_and(|value| misfits(schema, value).is_ok_and(|wrong| wrong.is_empty()));
@@ -496,7 +496,7 @@ fn in_form(text: &str, schema: &Value) -> Result<String, Problem> {
 }
 
 impl AppState {
-    /// What a stream of an answer is told when it fails.
+    /// The error event of a stream.
     pub(super) fn stream_error(problem: &Problem) -> Value {
         super::error::error_of(&json!(problem.told()), problem.status()).0
     }

@@ -1,11 +1,10 @@
-//! The endpoints that clients of OpenAI know: chat completions, responses, models, embeddings.
+//! OpenAI-compatible endpoints: chat completions, responses, models, embeddings.
 //!
 //! Invariants
-//! - A client that sends its whole history each time talks to one conversation of ours: what was
-//!   said before is recognised.
-//! - Tools that a client brings are its own: they are named to it with their arguments, and never
-//!   called here.
-//! - A parameter is honoured or refused by name, never dropped.
+//! - A client that sends its whole history each time continues one conversation. The history is
+//!   matched by its hash.
+//! - Client tools are never called here. Calls of them are returned with their arguments.
+//! - A parameter is honoured or rejected by name, never ignored.
 
 mod completion;
 mod embeddings;
@@ -32,13 +31,13 @@ use std::sync::{Mutex, PoisonError};
 use steward_domain::{ConversationId, UserId};
 use steward_engine::EarlierMessage;
 
-/// The model that is Steward itself.
+/// The model name of Steward itself.
 const MODEL: &str = "steward";
-/// The model behind `/v1/embeddings`.
+/// The model name of `/v1/embeddings`.
 const EMBEDDINGS: &str = "steward-embed";
-/// Histories that are recognised.
+/// The maximum number of histories kept.
 const HISTORIES: usize = 10_000;
-/// Answers without a task that are kept.
+/// The maximum number of kept answers that have no task.
 const ANSWERS: usize = 1000;
 
 pub(super) fn routes(api: &mut Api) {
@@ -76,13 +75,13 @@ async fn models(State(site): State<Shared>, Authenticated(identity): Authenticat
     Json(json!({ "object": "list", "data": data }))
 }
 
-/// Which conversations belong to which histories.
+/// Maps histories to conversations.
 #[derive(Default)]
 pub(super) struct Histories {
     known: Mutex<HashMap<[u8; 32], ConversationId>>,
-    /// Answers that were known at once and have no task: a response goes on from them.
+    /// Answers without a task, so that a later request can continue from them.
     answers: Mutex<HashMap<(UserId, String), Vec<EarlierMessage>>>,
-    /// The tools that clients bring with every request, ready to be chosen from.
+    /// The search indexes of the tools that clients send with every request.
     indexes: tools::Indexes,
 }
 

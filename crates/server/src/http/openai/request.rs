@@ -1,5 +1,5 @@
-//! What clients of OpenAI send, read strictly: each parameter is honoured or refused by name, and
-//! none is dropped.
+//! Strict parsing of OpenAI requests: each parameter is honoured or rejected by name, never
+//! ignored.
 
 use super::tools::ClientTool;
 use crate::http::problem::Problem;
@@ -13,13 +13,13 @@ use steward_models::{OfferedTool, ReplySchema, ToolChoice};
 use steward_runtime::run::ClientRequest;
 use steward_tools::call::misfits;
 
-/// Tools that a client may bring.
+/// The maximum number of client tools.
 const TOOLS: usize = 128;
-/// Messages of one request.
+/// The maximum number of messages in one request.
 const MESSAGES: usize = 1000;
-/// Texts at which an answer may be told to stop.
+/// The maximum number of stop sequences.
 const STOPS: usize = 4;
-/// Parameters that say nothing about the answer.
+/// Parameters that do not affect the answer.
 const ABOUT_THE_REQUEST: [&str; 8] = [
     "user",
     "metadata",
@@ -55,7 +55,7 @@ pub(super) struct Completion {
     seed: Option<i64>,
     #[serde(flatten)]
     common: Common,
-    /// Everything else: refused unless it says nothing about the answer.
+    /// All other parameters. They are rejected unless they do not affect the answer.
     #[serde(flatten)]
     rest: Map<String, Value>,
 }
@@ -64,7 +64,7 @@ pub(super) struct Completion {
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct Responding {
     pub(super) model: String,
-    /// Words, or items.
+    /// Text, or a list of items.
     input: Value,
     #[serde(default)]
     pub(super) instructions: Option<String>,
@@ -78,7 +78,7 @@ pub(super) struct Responding {
     max_output_tokens: Option<u32>,
     #[serde(flatten)]
     common: Common,
-    /// Everything else: refused unless it says nothing about the answer.
+    /// All other parameters. They are rejected unless they do not affect the answer.
     #[serde(flatten)]
     rest: Map<String, Value>,
 }
@@ -97,21 +97,21 @@ struct Common {
     top_p: Option<f32>,
 }
 
-/// What is wanted, in either form.
+/// A parsed request of either endpoint.
 pub(super) struct Wanted {
     pub(super) model: String,
-    /// The whole history; the last message of the user is what is said now.
+    /// The whole history. Its last user message is the current one.
     pub(super) messages: Vec<EarlierMessage>,
     pub(super) tools: Vec<ClientTool>,
-    /// Prompt, tools, form and sampling.
+    /// The prompt, tools, response format and sampling parameters.
     pub(super) request: ClientRequest,
     pub(super) stop: Vec<String>,
     pub(super) with_usage: bool,
-    /// What the response says again of the request.
+    /// The request fields that the response repeats.
     pub(super) echo: Value,
 }
 
-/// The last message of the user, with what stands before and behind it.
+/// The last user message, and the messages before and after it.
 pub(super) struct Split {
     pub(super) said: String,
     pub(super) before: Vec<EarlierMessage>,
@@ -119,7 +119,7 @@ pub(super) struct Split {
 }
 
 impl Wanted {
-    /// Messages and tools alone, for the chat.
+    /// Parses messages and tools only, for the chat.
     pub(super) fn of_messages(messages: &[Value], tools: &[Value]) -> Result<Self, Problem> {
         let body = json!({ "model": super::MODEL, "messages": messages, "tools": tools });
         let sent: Completion =
@@ -127,7 +127,7 @@ impl Wanted {
         sent.read()
     }
 
-    /// Parts the history at the last message of the user.
+    /// Splits the history at the last user message.
     pub(super) fn split(&self) -> Result<Split, Problem> {
         let at = self.messages.iter().rposition(|message| message.role == Role::User);
         let at = at.ok_or_else(|| Problem::input("messages: one of them must be the user's"))?;
@@ -251,7 +251,7 @@ impl Common {
     }
 }
 
-/// Refuses what is not known and what would have to be ignored.
+/// Rejects unknown parameters, and known ones that are not supported.
 fn refuse_rest(rest: &Map<String, Value>) -> Result<(), Problem> {
     for (name, value) in rest {
         let nothing = match (name.as_str(), value) {
@@ -291,7 +291,7 @@ fn stops(stop: Option<&Value>) -> Result<Vec<String>, Problem> {
     if stops.len() > STOPS || stops.iter().any(String::is_empty) { Err(wrong()) } else { Ok(stops) }
 }
 
-/// The form of the answer: of chat completions (`json_schema` inside) or of responses (flat).
+/// The response format: of chat completions (nested `json_schema`) or of responses (flat).
 fn format(format: Option<&Value>, param: &str) -> Result<Option<ReplySchema>, Problem> {
     let Some(format) = format.filter(|format| !format.is_null()) else { return Ok(None) };
     let kind = format.get("type").and_then(Value::as_str).unwrap_or_default();
@@ -339,13 +339,13 @@ fn choice(choice: Option<&Value>, tools: &[OfferedTool]) -> Result<ToolChoice, P
     };
     match chosen {
         ToolChoice::Required if tools.is_empty() => Err(bad("tool_choice", "`required` needs `tools`")),
-        // Without tools there is nothing to choose, and the request stays a plain one.
+        // Without tools, `none` is the same as the default.
         ToolChoice::None if tools.is_empty() => Ok(ToolChoice::Auto),
         other => Ok(other),
     }
 }
 
-/// The words of a content: a text, or parts of text.
+/// The text of a content: a string or text parts.
 fn words(place: &str, content: Option<&Value>) -> Result<String, Problem> {
     match content {
         None | Some(Value::Null) => Ok(String::new()),
@@ -410,7 +410,7 @@ fn asked(id: String, tool: String, arguments: &str) -> AskedCall {
     AskedCall { id, tool, arguments: read }
 }
 
-/// What a tool gave, for a call that stands before it.
+/// Appends a tool result. Its call must come before it.
 fn push_result(
     place: &str,
     param: &str,
@@ -447,7 +447,7 @@ fn read_item(
             let text = words(place, item.get("output"))?;
             push_result(place, "call_id", &of("call_id"), text, messages)
         }
-        // What another model thought is not for us.
+        // Reasoning items of other models are ignored.
         Some("reasoning") => Ok(()),
         Some(other) => Err(bad(place, format!("an item of the type {other:?} is not taken"))),
     }

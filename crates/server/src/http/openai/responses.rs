@@ -1,7 +1,7 @@
-//! `/v1/responses`: the same answers in the form of responses, with events as they happen.
+//! `/v1/responses`: answers as response objects or as events.
 //!
-//! A response is stored as the task that gave it, and its id is that of the task: another request
-//! of the same user goes on from it, on any replica and after a restart.
+//! A response is stored as its task and has the task's id. The same user can continue from it, on
+//! any replica and after a restart.
 
 use super::flow::{Flow, Outcome, Told};
 use super::request::Responding;
@@ -20,14 +20,14 @@ use steward_engine::EarlierMessage;
 use steward_runtime::run::conversation_after;
 use uuid::Uuid;
 
-/// What is known of an earlier response.
+/// The context of an earlier response.
 #[derive(Default)]
 struct Previous {
     conversation: Option<ConversationId>,
     messages: Vec<EarlierMessage>,
 }
 
-/// The response of this id, if it is this user's.
+/// Finds the response with this id. It must belong to the user.
 async fn previous(site: &Shared, identity: &Identity, id: &str) -> Result<Previous, Problem> {
     if let Some(messages) = site.histories.answered(&identity.user, id) {
         return Ok(Previous { conversation: None, messages });
@@ -40,7 +40,7 @@ async fn previous(site: &Shared, identity: &Identity, id: &str) -> Result<Previo
         return Err(missing());
     }
     let Ok(reply) = reply_of(site, &crate::http::scope(identity), task).await else {
-        // A run of an agent has no reply of a conversation: its events are its history.
+        // A run of an agent has no conversation reply. Its history is in its events.
         let messages = conversation_after(&**store, &scope(identity), task).await.map_err(|_| missing())?;
         return Ok(Previous { conversation: None, messages });
     };
@@ -49,7 +49,7 @@ async fn previous(site: &Shared, identity: &Identity, id: &str) -> Result<Previo
     let called = read("/client_calls").is_some();
     let run: Option<TaskId> = read("/model/run").and_then(|id| serde_json::from_value(id).ok());
     let messages = match run.filter(|_| called) {
-        // Calls of the client's tools stand in the run alone.
+        // Calls of client tools are recorded only in the run.
         Some(run) => conversation_after(&**store, &scope(identity), run).await.map_err(|_| missing())?,
         None => Vec::new(),
     };
@@ -70,7 +70,7 @@ pub(super) async fn respond(
     let wanted = sent.read(before.messages)?;
     let echo = wanted.echo.clone();
     let flow = Flow::begin(&site, &identity, wanted, before.conversation).await?;
-    // The id is that of the task; what is known at once has none to go on from.
+    // The id is the task's. An answer without a task gets a new id.
     let turn = match flow.task().await {
         Some(task) => task.0,
         None => site.new_id()?,
@@ -88,7 +88,7 @@ pub(super) async fn respond(
     Ok(stream::respond(&site, events))
 }
 
-/// The form that one response has, from its first event to its last.
+/// The constant fields of one response.
 struct Form {
     id: String,
     turn: String,
@@ -141,14 +141,14 @@ impl Form {
     }
 }
 
-/// An answer as events.
+/// An answer as a stream of events.
 struct Events {
     form: Form,
     flow: Flow,
     number: u64,
     began: bool,
     over: bool,
-    /// The text of the message, once it was begun.
+    /// The text of the message, once it has started.
     text: Option<String>,
 }
 

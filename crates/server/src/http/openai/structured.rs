@@ -1,8 +1,8 @@
-//! Answers in a form that a client asks for, without a model: the rows of an answer are mapped to
-//! the fields of its schema by their names, and checked.
+//! Structured answers without a model: the rows of an answer are mapped to the fields of a schema
+//! by name, and validated.
 //!
-//! Invariant: nothing is invented. A form that the rows do not fill is refused with what is
-//! missing.
+//! Invariant: no value is invented. If the rows do not fill the schema, the request fails and the
+//! error names what is missing.
 
 use crate::http::problem::Problem;
 use axum::http::StatusCode;
@@ -10,10 +10,10 @@ use serde_json::{Map, Value, json};
 use steward_models::ReplySchema;
 use steward_tools::call::misfits;
 
-/// Rows by the names of their columns.
+/// Rows, each keyed by column name.
 struct Rows(Vec<Map<String, Value>>);
 
-/// The answer of a reply in the form of a schema.
+/// Converts the answer of a reply to the schema.
 pub(super) fn answer(reply: &Value, schema: &ReplySchema) -> Result<String, Problem> {
     let tables = tables(reply);
     let text = reply.get("answer").and_then(Value::as_str).unwrap_or_default();
@@ -45,7 +45,7 @@ pub(super) fn answer(reply: &Value, schema: &ReplySchema) -> Result<String, Prob
     }
 }
 
-/// The tables of a reply, those of analyses among them.
+/// The tables of a reply, including those of its analyses.
 fn tables(reply: &Value) -> Vec<Rows> {
     let of = |value: &Value| -> Option<Rows> {
         let columns: Vec<String> = value
@@ -70,7 +70,7 @@ fn tables(reply: &Value) -> Vec<Rows> {
     own.chain(within).filter_map(of).collect()
 }
 
-/// A value of the schema from rows: a list of them, an object that holds one list, or one row.
+/// Builds a value of the schema from rows: a list of rows, an object with one list, or one row.
 fn fill(schema: &Value, rows: &Rows) -> Option<Value> {
     let resolved = resolve(schema, schema)?;
     fill_in(schema, resolved, rows)
@@ -109,7 +109,7 @@ fn fill_in(root: &Value, schema: &Value, rows: &Rows) -> Option<Value> {
 fn from_row(root: &Value, schema: &Value, row: &Map<String, Value>) -> Option<Value> {
     let schema = resolve(root, schema)?;
     let Some(properties) = schema.get("properties").and_then(Value::as_object) else {
-        // A list of plain values is the first column of its kind.
+        // A list of scalars takes the first column of a matching type.
         let cell = row.values().find(|cell| fits(schema, cell)).or_else(|| row.values().next())?;
         return Some(typed(schema, cell));
     };
@@ -128,7 +128,7 @@ fn from_row(root: &Value, schema: &Value, row: &Map<String, Value>) -> Option<Va
     (!filled.is_empty()).then_some(Value::Object(filled))
 }
 
-/// Where a reference leads, within the schema.
+/// Resolves a `$ref` within the schema.
 fn resolve<'a>(root: &'a Value, schema: &'a Value) -> Option<&'a Value> {
     match schema.get("$ref").and_then(Value::as_str) {
         Some(path) => root.pointer(path.strip_prefix('#')?),
@@ -140,7 +140,7 @@ fn kind(schema: &Value) -> &str {
     schema.get("type").and_then(Value::as_str).unwrap_or_default()
 }
 
-/// A name without case and signs: `Order ID` and `order_id` are the same.
+/// Normalizes a name: `Order ID` and `order_id` are equal.
 fn plain(name: &str) -> String {
     name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
@@ -155,7 +155,7 @@ fn fits(schema: &Value, cell: &Value) -> bool {
     }
 }
 
-/// A cell in the type that is wanted, where nothing is lost by it.
+/// Converts a cell to the required type, where the conversion is lossless.
 fn typed(schema: &Value, cell: &Value) -> Value {
     match (kind(schema), cell) {
         ("string", Value::Number(_) | Value::Bool(_)) => Value::String(cell.to_string()),

@@ -1,7 +1,7 @@
-//! Tokens as clients of OpenAI count them: of the vocabulary `cl100k_base`.
+//! Token counts with the vocabulary `cl100k_base`, as OpenAI clients expect them.
 //!
-//! Clients such as LangChain send texts to embeddings as numbers of this vocabulary, and where no
-//! model counted the tokens of an answer they are counted by it.
+//! Clients such as LangChain send embedding input as tokens of this vocabulary. It also counts the
+//! tokens of an answer when no model did.
 
 use tiktoken_rs::{CoreBPE, cl100k_base_singleton};
 
@@ -9,23 +9,23 @@ fn vocabulary() -> &'static CoreBPE {
     cl100k_base_singleton()
 }
 
-/// How many tokens a text has.
+/// The number of tokens of a text.
 pub(super) fn count(text: &str) -> u64 {
     vocabulary().encode_ordinary(text).len() as u64
 }
 
-/// The text of some tokens; nothing when one of them is not of the vocabulary. A letter that was
-/// cut in two at the end of a chunk is replaced.
+/// Decodes tokens. Returns `None` for an unknown token. A character that is cut at the end of a
+/// chunk is replaced.
 pub(super) fn text_of(tokens: &[u32]) -> Option<String> {
     Some(String::from_utf8_lossy(&vocabulary().decode_bytes(tokens).ok()?).into_owned())
 }
 
-/// The first so many tokens of a text, when it has more.
+/// The first `most` tokens of a text. `None` if the text is not longer.
 pub(super) fn cut(text: &str, most: u32) -> Option<String> {
     let tokens = vocabulary().encode_ordinary(text);
     let kept = tokens.get(..most as usize).filter(|kept| kept.len() < tokens.len())?;
     let bytes = vocabulary().decode_bytes(kept).ok()?;
-    // A letter may be cut in two: what is left of it goes.
+    // A character may be cut in two. Its incomplete bytes are dropped.
     let whole = std::str::from_utf8(&bytes).map_or_else(|error| error.valid_up_to(), |text| text.len());
     String::from_utf8(bytes.get(..whole)?.to_vec()).ok()
 }

@@ -1,5 +1,5 @@
-//! Tools that a client brings along: which of them its words mean, with the arguments that stand in
-//! them. They are never called here.
+//! Selects a client tool for a message and fills its arguments from the text. Client tools are
+//! never called here.
 
 use crate::http::AppState;
 use crate::http::problem::Problem;
@@ -14,9 +14,9 @@ use steward_domain::{SemanticVersion, ToolName};
 use steward_models::OfferedTool;
 use steward_tools::select::{CallHistory, Entry, Index, Request};
 
-/// How sure one of them must fit.
+/// The minimum confidence for selecting a tool.
 const SURE: f32 = 0.35;
-/// Sets of tools whose index is kept.
+/// The maximum number of cached indexes.
 const INDEXES: usize = 32;
 
 /// A tool of the client.
@@ -56,7 +56,7 @@ impl ClientTool {
         self.parts().map(|(name, ..)| name.as_str())
     }
 
-    /// As a model is shown it.
+    /// The tool as it is offered to a model.
     pub(super) fn offered(&self, place: usize) -> Result<OfferedTool, Problem> {
         let wrong = |detail: &str| {
             Problem::new(StatusCode::BAD_REQUEST, "WEB010", format!("tools[{place}]: {detail}"))
@@ -81,14 +81,14 @@ impl ClientTool {
         })
     }
 
-    /// In the flat form of responses.
+    /// The tool in the flat format of responses.
     pub(super) fn flat(&self) -> Value {
         let Some((name, description, parameters)) = self.parts() else { return Value::Null };
         json!({ "type": "function", "name": name, "description": description, "parameters": parameters, "strict": false })
     }
 }
 
-/// The sets of tools that clients bring with every request, ready to be chosen from.
+/// A cache of search indexes, one per set of client tools.
 #[derive(Default)]
 pub(super) struct Indexes(Mutex<HashMap<[u8; 32], Arc<Index>>>);
 
@@ -107,7 +107,7 @@ impl Indexes {
 }
 
 impl AppState {
-    /// One of the client's own tools, when the words clearly mean it.
+    /// The client tool that the message clearly requests, with its arguments.
     pub(super) async fn own_tool(&self, tools: &[ClientTool], said: &str) -> Option<(String, String)> {
         let version = SemanticVersion::new("1.0.0").ok()?;
         let mut names: HashMap<String, String> = HashMap::new();

@@ -1,5 +1,4 @@
-//! Signatures of tokens, checked by the cryptography that is here already (`ring`). Nothing is
-//! signed here.
+//! Signature verification of tokens with `ring`. Nothing is signed here.
 
 use jsonwebtoken::crypto::{CryptoProvider, JwtVerifier, KeyUtils};
 use jsonwebtoken::errors::{ErrorKind, Result};
@@ -19,12 +18,12 @@ static PROVIDER: CryptoProvider = CryptoProvider {
     },
 };
 
-/// Makes it the cryptography of `jsonwebtoken` in this process. Once is enough.
+/// Installs it as the provider of `jsonwebtoken` in this process. Repeated calls have no effect.
 pub(super) fn install() {
     let _installed_before = PROVIDER.install_default();
 }
 
-/// One key with one algorithm.
+/// A verifier for one key and one algorithm.
 struct Check {
     algorithm: Algorithm,
     key: DecodingKey,

@@ -1,21 +1,20 @@
-//! Finds a path beneath a granted root, without ever leaving it.
+//! Resolves a path beneath a granted root, and never outside of it.
 //!
-//! Each step is taken from a folder that is held open, through its entry in `/proc/self/fd`, which
-//! is what `openat` does: a folder that is renamed or replaced by a symlink in the meantime changes
-//! nothing. A symlink is read and walked like any other path; one that leads out is refused. What
-//! is opened is compared (device and inode) with what was looked at, so a name that is swapped
-//! between the look and the opening is noticed. `..` goes back along the way that was come, never
-//! above the root.
+//! Each step starts from an open folder, through its entry in `/proc/self/fd`, which is equivalent
+//! to `openat`: a folder that is renamed or replaced by a symlink meanwhile has no effect. Symlinks
+//! are read and resolved like any other path; one that leads out is rejected. An opened file is
+//! compared (device and inode) with the earlier metadata, which detects a swapped name. `..` goes
+//! back along the resolved path, never above the root.
 //!
-//! Where `/proc` is not there (another system) the steps go through the folder's own path, and the
-//! comparison alone protects; a folder above that is swapped at the right moment is then noticed
-//! only if it has another inode.
+//! Without `/proc` (on other systems) steps use the folder's own path, and only the comparison
+//! protects. A parent folder that is swapped at the right moment is then detected only if it has
+//! another inode.
 //!
-//! The home of this Steward (its journal, keys and settings) is no part of any root that holds it:
-//! see [`is_own`].
+//! The home of this Steward (journal, keys and settings) is excluded from any root that contains
+//! it: see [`is_own`].
 //!
-//! A hard link inside a root to a file outside cannot be told from the file itself: who may make
-//! one may read it anyway.
+//! A hard link inside a root to a file outside cannot be distinguished from the file. Creating one
+//! requires access to the file anyway.
 
 use super::trouble;
 use crate::error::{Error, Result};
@@ -27,37 +26,37 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Component, Path, PathBuf};
 
-/// A folder that may be used.
+/// A granted folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Root {
-    /// Where it is.
+    /// The path.
     pub path: PathBuf,
-    /// Whether things may be changed in it.
+    /// Whether writing is allowed.
     pub write: bool,
-    /// The home of this Steward, which is no part of it.
+    /// The home of this Steward, which is excluded.
     pub home: Option<PathBuf>,
 }
 
 impl Root {
-    /// May be read.
+    /// A root with read access.
     pub fn read(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into(), write: false, home: None }
     }
 
-    /// May be read and written.
+    /// A root with read and write access.
     pub fn write(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into(), write: true, home: None }
     }
 }
 
-/// Folders of a home that are never data, whatever was granted.
+/// Folders of a home that are never accessible, whatever was granted.
 const OWN_FOLDERS: [&str; 3] = ["config", "keys", "logs"];
-/// How the files of the store in a home begin.
+/// The prefix of the store's files in a home.
 const STORE: &str = "state.db";
 
-/// Whether a real path belongs to the home of a Steward, for a caller who was granted `root`. A
-/// root above the home does not hold it. A root that is the home or lies inside it was meant, and
-/// holds everything but the store, keys, settings and logs.
+/// Whether a real path belongs to the home of a Steward and is excluded for the granted `root`. A
+/// root above the home excludes all of it. A root that is the home or inside it was granted on
+/// purpose: it excludes only the store, keys, settings and logs.
 #[must_use]
 pub fn is_own(home: &Path, root: &Path, path: &Path) -> bool {
     let Ok(within) = path.strip_prefix(home) else { return false };
@@ -66,13 +65,13 @@ pub fn is_own(home: &Path, root: &Path, path: &Path) -> bool {
     own_folder || top || !root.starts_with(home)
 }
 
-/// How many symlinks one path may go through.
+/// The maximum number of symlinks in one path.
 const HOPS: usize = 32;
-/// How many steps one path may have.
+/// The maximum number of steps in one path.
 const STEPS: usize = 256;
 
-/// Do not follow a symlink, do not wait for the other end of a pipe. The numbers differ between
-/// families of processors.
+/// Flags: do not follow a symlink, do not block on a pipe. The values differ between processor
+/// families.
 #[cfg(all(
     target_os = "linux",
     any(target_arch = "aarch64", target_arch = "arm", target_arch = "powerpc64", target_arch = "powerpc")
@@ -98,21 +97,21 @@ const CAREFUL: i32 = 0o400_000 | 0o4000;
 )))]
 const CAREFUL: i32 = 0;
 
-/// A folder that is held open.
+/// An open folder.
 #[derive(Debug)]
 pub struct Folder {
     file: File,
     path: PathBuf,
 }
 
-/// What a path leads to.
+/// The target of a path.
 #[derive(Debug)]
 pub enum PathTarget {
     /// A folder.
     Folder(Folder),
     /// A regular file with this name in this folder.
     File(Folder, OsString, Metadata),
-    /// Nothing yet, in a folder that is there.
+    /// Nothing yet; the parent folder exists.
     Nothing(Folder, OsString),
 }
 
@@ -125,36 +124,36 @@ impl Folder {
         Ok(Self { file, path })
     }
 
-    /// The address of an entry that does not depend on where the folder is now.
+    /// The path of an entry, which stays valid if the folder is moved.
     pub fn at(&self, name: &OsStr) -> PathBuf {
         self.here().join(name)
     }
 
-    /// The address of the folder itself, for listing.
+    /// The path of the folder itself, for listing.
     pub fn here(&self) -> PathBuf {
         let held = PathBuf::from(format!("/proc/self/fd/{}", self.file.as_raw_fd()));
         if cfg!(target_os = "linux") && held.exists() { held } else { self.path.clone() }
     }
 
-    /// Where it was found, for people.
+    /// The path as it was resolved, for display.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Makes what was done in it last.
+    /// Flushes changes in the folder to disk.
     pub fn sync(&self) -> io::Result<()> {
         self.file.sync_all()
     }
 
-    /// Opens a folder in it that was looked at before.
+    /// Opens a subfolder with known metadata.
     pub fn enter(&self, name: &OsStr, seen: &Metadata) -> io::Result<Self> {
         let inner = Self::open(self.path.join(name), &self.at(name))?;
         same(&inner.file.metadata()?, seen)?;
         Ok(inner)
     }
 
-    /// Opens a regular file in it that was looked at before.
+    /// Opens a regular file with known metadata.
     pub fn read(&self, name: &OsStr, seen: &Metadata) -> io::Result<File> {
         let file = OpenOptions::new().read(true).custom_flags(CAREFUL).open(self.at(name))?;
         let opened = file.metadata()?;
@@ -163,7 +162,7 @@ impl Folder {
     }
 }
 
-/// Whether what was opened is what was looked at.
+/// Checks that an opened file is the one with the earlier metadata.
 fn same(opened: &Metadata, seen: &Metadata) -> io::Result<()> {
     let alike = opened.dev() == seen.dev()
         && opened.ino() == seen.ino()
@@ -171,8 +170,8 @@ fn same(opened: &Metadata, seen: &Metadata) -> io::Result<()> {
     if alike { Ok(()) } else { Err(io::Error::other("it was replaced while it was opened")) }
 }
 
-/// Finds `path` beneath one of `roots`: an absolute path in the root that holds it, a relative one
-/// in the first root that has it. `write` asks for a root that may be changed.
+/// Finds `path` beneath one of `roots`: an absolute path in the root that contains it, a relative
+/// one in the first root that has it. `write` requires a writable root.
 pub fn find(roots: &[Root], path: &str, write: bool) -> Result<PathTarget> {
     let asked = Path::new(path);
     let refused = |rule: String| Error::Path { path: path.to_owned(), rule };
@@ -198,7 +197,7 @@ pub fn find(roots: &[Root], path: &str, write: bool) -> Result<PathTarget> {
     }
 }
 
-/// The folders that are granted, for a refusal.
+/// The granted folders, for error messages.
 #[must_use]
 pub fn granted(roots: &[Root]) -> String {
     if roots.is_empty() {
@@ -212,7 +211,7 @@ pub fn granted(roots: &[Root]) -> String {
     format!("granted are {}", names.join(", "))
 }
 
-/// The part of the path inside the root; nothing when an absolute path is not in it.
+/// The path relative to the root. `None` if an absolute path is not inside it.
 fn rest_of(asked: &Path, root: &Root) -> Option<PathBuf> {
     if !asked.is_absolute() {
         return Some(asked.to_owned());
@@ -222,11 +221,11 @@ fn rest_of(asked: &Path, root: &Root) -> Option<PathBuf> {
     inside.or_else(|| asked.strip_prefix(real()?).map(Path::to_owned).ok())
 }
 
-/// Walks from the root.
+/// Resolves a path from the root.
 fn walk(root: &Root, rest: &Path, asked: &str, roots: &[Root]) -> Result<PathTarget> {
     let failed = |error: io::Error| trouble(asked, &error);
     let out = |how: &str| Error::Path { path: asked.to_owned(), rule: format!("{how}; {}", granted(roots)) };
-    // The root itself may be reached through symlinks: the operator named it.
+    // The root itself may be reached through symlinks, because the operator named it.
     let real = root.path.canonicalize().map_err(failed)?;
     let home = root.home.as_ref().and_then(|home| home.canonicalize().ok());
     let own = |path: &Path| home.as_ref().is_some_and(|home| is_own(home, &real, path));
@@ -300,7 +299,7 @@ fn walk(root: &Root, rest: &Path, asked: &str, roots: &[Root]) -> Result<PathTar
     way.pop().map(PathTarget::Folder).ok_or_else(|| out("it leads above the folder"))
 }
 
-/// What a file is that is neither regular nor a folder.
+/// The kind of a file that is neither regular nor a folder.
 fn special(seen: &Metadata) -> &'static str {
     let kind = seen.file_type();
     match () {
@@ -310,7 +309,7 @@ fn special(seen: &Metadata) -> &'static str {
     }
 }
 
-/// The steps of a path; what names the top of the system or the same place is left out.
+/// The components of a path, without the root and `.`.
 fn parts(path: &Path) -> VecDeque<OsString> {
     path.components()
         .filter_map(|part| match part {

@@ -1,4 +1,4 @@
-//! Reading, writing and listing in granted folders, and what is refused.
+//! Tests of reading, writing and listing in granted folders, and of rejected paths.
 
 use super::list::Pattern;
 use super::{Root, beneath};
@@ -11,7 +11,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use steward_domain::Coded;
 
-/// A granted folder with something in it, beside a secret that is not granted.
+/// A granted folder with files, beside a secret file that is not granted.
 struct Place {
     _kept: tempfile::TempDir,
     options: Options,
@@ -147,7 +147,7 @@ async fn writes_create_overwrite_and_append() {
     let file = place.root.join("new.txt");
     assert_eq!(fs::read_to_string(&file).unwrap(), "three");
     assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o640);
-    // A symlink inside stays one; what it leads to is written.
+    // A symlink inside the root stays a symlink; its target is written.
     write("inside", "new", "overwrite").await.unwrap();
     assert_eq!(fs::read_to_string(place.root.join("data/a.csv")).unwrap(), "new");
     assert!(place.root.join("inside").is_symlink());
@@ -171,7 +171,7 @@ async fn what_may_be_read_only_is_not_written() {
     let arguments = json!({ "path": path, "content": "x", "mode": "overwrite" });
     let error = call(&options, "file.write", arguments).await.unwrap_err();
     assert!(error.to_string().contains("may be read, not written"), "{error}");
-    // A relative path is written where writing is granted.
+    // A relative path is written to the writable root.
     call(&options, "file.write", json!({ "path": "new.txt", "content": "x" })).await.unwrap();
     assert!(other.path().join("new.txt").exists());
     assert_eq!(fs::read_to_string(path).unwrap(), "one\ntwo\nthree\n");

@@ -1,4 +1,4 @@
-//! `file.list`: what is in a granted folder, sorted and bounded.
+//! `file.list`: the entries of a granted folder, sorted and limited.
 
 use super::beneath::{Folder, PathTarget, Root, find};
 use super::{CATEGORY, trouble};
@@ -21,11 +21,11 @@ const DESCRIPTION: &str = "List the files and folders in a granted folder: names
     optionally with subfolders and filtered by a pattern such as *.csv. Use it to find out which files there \
     are, to search \
     for a file by name, or to browse a directory. Without a path it shows the granted folders.";
-/// The most entries that are looked at.
+/// The maximum number of scanned entries.
 const SCANNED: usize = 50_000;
-/// The deepest that is gone.
+/// The maximum depth.
 const DEEPEST: usize = 16;
-/// The most entries that are given.
+/// The maximum number of returned entries.
 const MOST: usize = 1000;
 
 #[derive(Debug, Deserialize)]
@@ -179,7 +179,7 @@ fn shown(path: &str, entries: &[Entry], more: bool) -> Output {
     Output { content: vec![Content::Text { text }], structured: Some(structured) }
 }
 
-/// A walk down the folders.
+/// A scan of a folder tree.
 struct Scan {
     pattern: Option<Pattern>,
     hidden: bool,
@@ -188,7 +188,7 @@ struct Scan {
     more: bool,
 }
 
-/// A folder whose entries were seen, with the folders in it that are still to be gone down to.
+/// A scanned folder with its subfolders that are still to be scanned.
 struct Level {
     folder: Folder,
     above: String,
@@ -196,9 +196,8 @@ struct Level {
 }
 
 impl Scan {
-    /// Goes down one branch at a time, so that no more folders are held open than there are levels.
-    /// Symlinks are shown and not followed. One folder that cannot be read does not hide the
-    /// others.
+    /// Scans depth-first, so that at most one folder per level is open. Symlinks are listed and not
+    /// followed. An unreadable folder does not stop the scan.
     fn folder(&mut self, top: Folder, depth: usize, asked: &str) -> Result<()> {
         let inside = self.entries_of(&top, "").map_err(|error| trouble(asked, &error))?;
         let mut way = vec![Level { folder: top, above: String::new(), inside }];
@@ -218,7 +217,7 @@ impl Scan {
         Ok(())
     }
 
-    /// Notes what is in one folder and gives the folders in it.
+    /// Records the entries of one folder and returns its subfolders.
     fn entries_of(&mut self, folder: &Folder, above: &str) -> std::io::Result<Vec<(OsString, Metadata)>> {
         let mut inside = Vec::new();
         for entry in fs::read_dir(folder.here())?.flatten() {
@@ -258,7 +257,7 @@ fn moment(time: std::time::SystemTime) -> Option<Timestamp> {
     Some(Timestamp::from_micros(i64::try_from(since.as_micros()).ok()?))
 }
 
-/// A glob, turned into a regular expression that takes linear time.
+/// A glob, compiled to a regular expression with linear run time.
 pub(super) struct Pattern {
     regex: Regex,
     whole: bool,

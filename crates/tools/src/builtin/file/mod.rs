@@ -1,10 +1,10 @@
-//! Files inside the folders that were granted, and nowhere else.
+//! File tools, limited to the granted folders.
 //!
 //! Invariants
-//! - Every path is resolved by [`beneath`], step by step from an opened root; nothing here opens a
-//!   path by itself.
+//! - Every path is resolved by [`beneath`], step by step from an open root. Nothing here opens a
+//!   path directly.
 //! - Devices, pipes and sockets are never opened.
-//! - A refusal names the folders that are granted.
+//! - A rejection names the granted folders.
 
 pub mod beneath;
 mod list;
@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 /// The category of the file tools.
 const CATEGORY: &str = "file_tools";
-/// The most that one read gives or one write takes.
+/// The maximum size of one read or write, in bytes.
 pub const LARGEST: usize = 4 * 1024 * 1024;
 
 /// `file.list`, `file.read` and `file.write` over the granted roots.
@@ -40,7 +40,7 @@ pub(super) fn tools(options: &Options) -> Vec<Builtin> {
     ]
 }
 
-/// That the system refused something.
+/// Converts an I/O error.
 fn trouble(path: &str, error: &std::io::Error) -> Error {
     let detail = match error.kind() {
         std::io::ErrorKind::NotFound => "there is no such file or folder".to_owned(),

@@ -1,4 +1,4 @@
-//! `file.read`: the words or bytes of a file, whole or a part of it.
+//! `file.read`: the text or bytes of a file, or a part of it.
 
 use super::beneath::{PathTarget, Root, find};
 use super::{CATEGORY, LARGEST, trouble};
@@ -22,9 +22,9 @@ const DESCRIPTION: &str = "Read the contents of a file in a granted folder: open
     JSON, Markdown or source file and return its text, or the bytes of a binary file as base64. Can read \
     only a part: from an \
     offset, up to a number of bytes or lines, such as the first 20 lines of a log.";
-/// How far lines are counted into a file.
+/// How many bytes of a file are scanned for lines.
 const SCANNED: u64 = 256 * 1024 * 1024;
-/// What one read gives when nothing else is asked for.
+/// The default size limit of one read.
 const USUAL: usize = 256 * 1024;
 
 #[derive(Debug, Deserialize)]
@@ -130,7 +130,7 @@ impl Tool for ReadFile {
     }
 }
 
-/// What was read.
+/// The part that was read.
 struct Part {
     path: String,
     bytes: Vec<u8>,
@@ -166,7 +166,7 @@ fn read(roots: &[Root], asked: &Arguments) -> Result<Part> {
         Unit::Lines => lines < asked.limit.unwrap_or(u64::MAX) && bytes.len() < LARGEST,
     };
     if asked.unit == Unit::Bytes && !end && asked.encoding != Encoding::Base64 {
-        // A character that the limit cuts is left for the next read, so that text stays text.
+        // A character that is cut by the limit is left for the next read.
         if let Err(error) = std::str::from_utf8(&bytes)
             && error.error_len().is_none()
             && error.valid_up_to() > 0
@@ -199,7 +199,7 @@ fn some_bytes(mut file: File, asked: &Arguments) -> std::io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Leaves out `offset` lines and reads up to `limit`, both bounded in bytes.
+/// Skips `offset` lines and reads up to `limit` lines, within the size limits.
 fn some_lines(file: File, asked: &Arguments) -> Result<(Vec<u8>, u64)> {
     let failed = |error: std::io::Error| trouble(&asked.path, &error);
     let mut reader = BufReader::new(file.take(SCANNED));
@@ -217,8 +217,7 @@ fn some_lines(file: File, asked: &Arguments) -> Result<(Vec<u8>, u64)> {
             break;
         }
         if bytes.len() >= LARGEST && bytes.last() != Some(&b'\n') {
-            // The line that does not fit any more is left for the next read, unless it is the only
-            // one.
+            // A line that does not fit is left for the next read, unless it is the only one.
             if before == 0 {
                 return Err(Error::TooLarge { what: format!("one line of {}", asked.path), limit: LARGEST });
             }

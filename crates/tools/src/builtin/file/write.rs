@@ -1,7 +1,7 @@
-//! `file.write`: a new file, a file replaced, or something added to one - all or nothing.
+//! `file.write`: creates, replaces or appends to a file, atomically.
 //!
-//! Invariant: the new content stands in a file of its own, on the disk, before it takes the name.
-//! Whoever reads sees the old content or the new one, never a part, also after a crash.
+//! Invariant: the new content is on disk in a temporary file before it takes the name. A reader
+//! sees the old or the new content, never a part, even after a crash.
 
 use super::beneath::{Folder, PathTarget, Root, find, granted};
 use super::{CATEGORY, LARGEST, trouble};
@@ -27,7 +27,7 @@ const DESCRIPTION: &str = "Write text or bytes to a file in a granted folder: cr
     an existing one, or append to its end. Use it to save a report, store notes, export results or add a \
     line to a log. The \
     change happens as a whole or not at all; it returns the number of bytes and the SHA-256 of the file.";
-/// What a file may grow to by appending.
+/// The maximum size of a file after appending.
 const LARGEST_FILE: u64 = 64 * 1024 * 1024;
 
 #[derive(Debug, Deserialize)]
@@ -130,7 +130,7 @@ impl Tool for WriteFile {
             return Err(misfit(call, format!("content: has more than {LARGEST} bytes; write it in parts")));
         }
         let (roots, path, mode) = (self.roots.clone(), asked.path, asked.mode);
-        // The call's id makes the name of the file in the making unique.
+        // The call id makes the name of the temporary file unique.
         let making = OsString::from(format!(".steward-{}.part", call.call()));
         blocking(call, context, move || write(&roots, &path, &bytes, mode, &making)).await
     }
@@ -139,8 +139,7 @@ impl Tool for WriteFile {
 fn write(roots: &[Root], path: &str, bytes: &[u8], mode: Mode, making: &OsStr) -> Result<Output> {
     let failed = |error: io::Error| trouble(path, &error);
     let told = |detail: String| Error::File { path: path.to_owned(), detail };
-    // Whether it may be written is asked of the root that holds it, so a read-only root is named as
-    // such.
+    // Looks up the path for reading as well, so that the error can name a read-only root.
     let found = find(roots, path, true).map_err(|error| match find(roots, path, false) {
         Ok(PathTarget::File(..) | PathTarget::Folder(_)) => Error::Path {
             path: path.to_owned(),
@@ -178,7 +177,7 @@ fn write(roots: &[Root], path: &str, bytes: &[u8], mode: Mode, making: &OsStr) -
     Ok(Output { content: vec![Content::Text { text }], structured: Some(structured) })
 }
 
-/// What is in the file so far.
+/// The current content of the file.
 fn content(folder: &Folder, name: &OsStr, seen: &Metadata, more: usize) -> io::Result<Vec<u8>> {
     let file = folder.read(name, seen)?;
     let mut bytes = Vec::new();
@@ -189,7 +188,7 @@ fn content(folder: &Folder, name: &OsStr, seen: &Metadata, more: usize) -> io::R
     Ok(bytes)
 }
 
-/// Writes beside, then takes the name.
+/// Writes a temporary file and gives it the name.
 fn place(
     folder: &Folder,
     name: &OsStr,
@@ -199,7 +198,7 @@ fn place(
     mode: Mode,
 ) -> io::Result<()> {
     let (part, target) = (folder.at(making), folder.at(name));
-    // `create_new` never goes through a symlink that somebody put there.
+    // `create_new` never follows a planted symlink.
     let mut file: File = OpenOptions::new().write(true).create_new(true).mode(0o644).open(&part)?;
     file.write_all(whole)?;
     if let Some(old) = old {
@@ -207,7 +206,7 @@ fn place(
     }
     file.sync_all()?;
     if mode == Mode::Create {
-        // A rename would replace what came into being meanwhile; a link does not.
+        // A rename would replace a file that was created meanwhile. A hard link fails instead.
         fs::hard_link(&part, &target)?;
         fs::remove_file(&part)?;
     } else {

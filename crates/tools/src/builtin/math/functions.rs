@@ -1,9 +1,9 @@
-//! The functions and constants that an expression may name.
+//! The functions and constants of expressions.
 
 use super::number::{Number, Outcome};
 use std::cmp::Ordering;
 
-/// The names of all functions, for advice.
+/// The names of all functions, for error messages.
 pub(super) const NAMES: &[&str] = &[
     "abs", "acos", "asin", "atan", "atan2", "avg", "cbrt", "ceil", "cos", "cosh", "degrees", "exp", "floor",
     "gcd", "hypot", "lcm", "ln", "log", "log10", "log2", "max", "mean", "median", "min", "mod", "pow",
@@ -93,7 +93,7 @@ fn of_one(name: &str, x: Number) -> Outcome {
     }
 }
 
-/// The square root of a square.
+/// The exact square root of a perfect square.
 fn exact_root(x: Number) -> Option<Number> {
     let Number::Whole(whole) = x else { return None };
     let root = whole.checked_isqrt()?;
@@ -112,7 +112,7 @@ fn rounded(x: Number, digits: Number) -> Outcome {
     let digits = digits.ok_or("round takes 0 to 15 digits after the point")?;
     match x {
         Number::Whole(_) => Ok(x),
-        // Through text: the factor 10^n would bring errors of its own.
+        // Rounds through text: a factor of 10^n would add rounding errors.
         Number::Real(real) => {
             let digits = usize::try_from(digits).unwrap_or_default();
             Number::finite(format!("{real:.digits$}").parse().unwrap_or(real))
@@ -124,7 +124,7 @@ fn pick(first: Number, rest: &[Number], wanted: Ordering) -> Number {
     rest.iter().fold(first, |best, next| if order(next, &best) == wanted { *next } else { best })
 }
 
-/// Exact among whole numbers, by value otherwise.
+/// Compares whole numbers exactly, other numbers by value.
 fn order(a: &Number, b: &Number) -> Ordering {
     match (a, b) {
         (Number::Whole(a), Number::Whole(b)) => a.cmp(b),
@@ -148,7 +148,7 @@ fn median(numbers: &[Number]) -> Outcome {
     if sorted.len() % 2 == 1 { Ok(at(middle)?) } else { mean(&[at(middle - 1)?, at(middle)?]) }
 }
 
-/// The standard deviation; `less` is 1 for a sample and 0 for all there is.
+/// The standard deviation; `less` is 1 for a sample and 0 for the population.
 fn deviation(numbers: &[Number], less: usize) -> Outcome {
     if numbers.len() <= less {
         return Err("the standard deviation of a sample needs at least two numbers".to_owned());

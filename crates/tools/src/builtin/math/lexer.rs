@@ -1,8 +1,8 @@
-//! Cuts an expression into numbers, names and signs, each with its place.
+//! Splits an expression into numbers, names and signs, with their positions.
 
 use super::number::Number;
 
-/// A piece of an expression.
+/// A token of an expression.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Token {
     Number(Number),
@@ -10,19 +10,19 @@ pub(super) enum Token {
     Sign(char),
 }
 
-/// A piece and where it stands, counted in characters from 1.
+/// A token with its position, counted in characters from 1.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Piece {
     pub(super) token: Token,
     pub(super) place: usize,
-    /// Whether a blank stands directly behind it.
+    /// Whether a blank follows directly.
     pub(super) blank_after: bool,
 }
 
-/// What is wrong, and where.
+/// The position of an error and its message.
 pub(super) type Wrong = (usize, String);
 
-/// The pieces of an expression.
+/// Tokenizes an expression.
 pub(super) fn pieces(text: &str) -> Result<Vec<Piece>, Wrong> {
     let chars: Vec<char> = text.chars().collect();
     let mut pieces: Vec<Piece> = Vec::new();
@@ -50,7 +50,7 @@ pub(super) fn pieces(text: &str) -> Result<Vec<Piece>, Wrong> {
             }
             _ => {
                 at += 1;
-                // `**` is a power, as programmers write it.
+                // `**` is the power operator of many programming languages.
                 if c == '*' && chars.get(at) == Some(&'*') {
                     at += 1;
                     Token::Sign('^')
@@ -69,7 +69,7 @@ fn name(chars: &[char]) -> Token {
     Token::Name(if name == "π" { "pi".to_owned() } else { name })
 }
 
-/// The signs that are known, in the form that the parser reads.
+/// Normalizes a sign for the parser. `None` if it is unknown.
 fn sign(c: char) -> Option<char> {
     Some(match c {
         '+' | '-' | '*' | '/' | '^' | '%' | '!' | '(' | ')' | ',' => c,
@@ -92,13 +92,13 @@ fn unknown(c: char) -> String {
     }
 }
 
-/// Where the number that begins at `at` ends.
+/// The end of the number that starts at `at`.
 fn end_of_number(chars: &[char], mut at: usize) -> usize {
     let digit = |at: usize| chars.get(at).is_some_and(char::is_ascii_digit);
     while digit(at) || chars.get(at) == Some(&'.') {
         at += 1;
     }
-    // An e belongs to the number only when digits follow.
+    // An `e` belongs to the number only if digits follow.
     if matches!(chars.get(at), Some('e' | 'E')) {
         let signed = usize::from(matches!(chars.get(at + 1), Some('+' | '-')));
         if digit(at + 1 + signed) {

@@ -1,4 +1,4 @@
-//! Expressions: what they come to, and what is wrong with them.
+//! Tests of expressions: results and errors.
 
 use super::{Number, evaluate};
 use crate::builtin::Options;
@@ -130,7 +130,7 @@ async fn the_tool_gives_digits_and_a_number() {
     assert_eq!((&structured["value"], &structured["exact"]), (&json!(391), &json!(true)));
 }
 
-/// An expression as a tree, to be written down and worked out apart.
+/// An expression tree, which is printed and evaluated independently.
 #[derive(Debug, Clone)]
 enum Tree {
     Whole(i64),
@@ -193,8 +193,7 @@ proptest! {
         match evaluate(&tree.written()) {
             Ok(number) => {
                 let difference = (number.real() - expected).abs();
-                // Whole numbers are exact here and floats there, so sums that nearly vanish differ
-                // a little.
+                // Whole numbers are exact here and floats there, so sums near zero differ slightly.
                 prop_assert!(
                     difference <= 1e-6 * expected.abs().max(1.0) || !expected.is_finite() || expected.abs() > 1e9,
                     "{} = {number}, not {expected}", tree.written()

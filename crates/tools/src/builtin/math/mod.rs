@@ -1,8 +1,8 @@
-//! `math.eval`: works out an arithmetic expression.
+//! `math.eval`: evaluates an arithmetic expression.
 //!
-//! Whole numbers are exact as long as they fit 128 bits; everything else is a 64-bit float. The
-//! text is read once, from left to right, with limits on its length and on nesting, so that no
-//! input can use up the stack or the time.
+//! Whole numbers are exact as long as they fit 128 bits; all others are 64-bit floats. The text is
+//! parsed once from left to right, with limits on its length and nesting, so that no input can
+//! exhaust the stack or the time.
 
 mod functions;
 mod lexer;
@@ -30,7 +30,7 @@ const DESCRIPTION: &str = "Calculate an arithmetic expression: add, subtract, mu
     mean, median, min, max and sample standard deviation (stdev) of numbers. Use it as a calculator whenever \
     a number has to be \
     worked out exactly.";
-/// The longest expression.
+/// The maximum length of an expression.
 pub const LONGEST: usize = 4000;
 
 #[derive(Debug, Deserialize)]
@@ -92,8 +92,8 @@ impl Tool for Eval {
         let asked: Arguments = arguments(call)?;
         let number = evaluate(&asked.expression)?;
         let (result, exact) = (number.to_string(), matches!(number, Number::Whole(_)));
-        // A whole number that JSON readers would round is given as the nearest float; `result` has
-        // all digits.
+        // JSON readers would round a large whole number, so it is given as the nearest float.
+        // `result` has all digits.
         let value = match number {
             Number::Whole(whole) => match i64::try_from(whole) {
                 Ok(whole) => json!(whole),

@@ -1,9 +1,8 @@
-//! Numbers and the four operations and more on them. Each operation says in words why it cannot be
-//! done.
+//! Numbers and their arithmetic. Each operation returns an error message if it is undefined.
 
 use std::fmt;
 
-/// A whole number, exact, or a float, always finite.
+/// An exact whole number, or a finite float.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Number {
     /// Exact.
@@ -12,14 +11,14 @@ pub enum Number {
     Real(f64),
 }
 
-/// What an operation gives, or why it does not.
+/// The result of an operation, or an error message.
 pub(super) type Outcome = Result<Number, String>;
 
-/// Up to here every whole number is a float without loss.
+/// Up to this value every whole number is exactly representable as a float.
 const SAFE: f64 = 9_007_199_254_740_992.0;
 
 impl Number {
-    /// As a float.
+    /// The value as a float.
     #[must_use]
     #[allow(clippy::cast_precision_loss, reason = "that is what is asked for")]
     pub fn real(self) -> f64 {
@@ -29,7 +28,7 @@ impl Number {
         }
     }
 
-    /// A float that is checked.
+    /// Checks that a float is finite.
     pub(super) fn finite(real: f64) -> Outcome {
         if real.is_nan() {
             Err("this is not defined for real numbers".to_owned())
@@ -40,7 +39,7 @@ impl Number {
         }
     }
 
-    /// A float that is whole and small enough to be exact becomes a whole number.
+    /// Converts a float to a whole number if it is whole and small enough to be exact.
     #[allow(clippy::cast_possible_truncation, reason = "it was checked to be whole and small")]
     pub(super) fn settled(real: f64) -> Outcome {
         if real.fract() == 0.0 && real.abs() <= SAFE {
@@ -49,7 +48,7 @@ impl Number {
         Self::finite(real)
     }
 
-    /// The whole number that it is.
+    /// The value as a whole number, if it is one.
     pub(super) fn whole(self) -> Option<i128> {
         match self {
             Self::Whole(whole) => Some(whole),
@@ -140,7 +139,7 @@ impl Number {
 }
 
 impl fmt::Display for Number {
-    /// Floats are shown with 15 digits, so that 0.1 + 0.2 reads 0.3; the value keeps them all.
+    /// Floats are displayed with 15 digits, so that 0.1 + 0.2 shows 0.3. The value is not rounded.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let real = match self {
             Self::Whole(whole) => return whole.fmt(f),

@@ -1,21 +1,21 @@
-//! Reads an expression and works it out in one go.
+//! Parses and evaluates an expression in one pass.
 //!
-//! From weak to strong: `+ -`, then `* / % of`, then a leading minus, then `^` (from the right),
-//! then `!` and `%` behind a number. So -2^2 is -4 and 2^-1 is a half. `%` is a remainder when a
-//! number follows and a hundredth otherwise; where both could be meant, as in `10 % -3`, the writer
-//! is asked to say which. Nesting is counted, so the stack is bounded.
+//! Precedence, lowest first: `+ -`, `* / % of`, unary minus, `^` (right-associative), postfix `!`
+//! and `%`. So -2^2 is -4 and 2^-1 is 0.5. `%` is a remainder if a number follows and a percentage
+//! otherwise. Where both are possible, as in `10 % -3`, an error asks the user to choose. Nesting
+//! is limited, so the stack is bounded.
 
 use super::functions::{NAMES, apply, constant};
 use super::lexer::{Piece, Token, Wrong, pieces};
 use super::number::Number;
 use crate::error::{Error, Result};
 
-/// How deep brackets, signs and powers may be nested.
+/// The maximum nesting depth of brackets, signs and powers.
 const DEEPEST: usize = 64;
-/// How many numbers a function takes.
+/// The maximum number of function arguments.
 const MOST: usize = 1000;
 
-/// Works out an expression, or says what is wrong with it and where.
+/// Evaluates an expression. The error names the position.
 pub fn evaluate(text: &str) -> Result<Number> {
     let told = |(place, what): Wrong| Error::Expression { detail: format!("{what} (at character {place})") };
     if text.chars().count() > super::LONGEST {
@@ -72,7 +72,7 @@ impl Parser<'_> {
         self.peek().map_or(self.end, |piece| piece.place)
     }
 
-    /// Goes one level down.
+    /// Parses one level deeper.
     fn deeper(&mut self, inner: impl FnOnce(&mut Self) -> Step) -> Step {
         self.depth += 1;
         if self.depth > DEEPEST {
@@ -139,12 +139,12 @@ impl Parser<'_> {
         }
         let place = self.place();
         self.at += 1;
-        // The exponent may have a sign, and is itself read from the right.
+        // The exponent may have a sign and is itself right-associative.
         let exponent = self.deeper(Self::signed)?;
         base.power(exponent).map_err(|why| (place, why))
     }
 
-    /// A number with what stands behind it: `5!`, `15%`.
+    /// A number with postfix operators: `5!`, `15%`.
     fn behind(&mut self) -> Step {
         let mut number = self.simple()?;
         loop {
@@ -160,7 +160,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Whether the `%` here is a hundredth, not a remainder.
+    /// Whether the `%` here is a percentage and not a remainder.
     fn is_percent(&self) -> std::result::Result<bool, Wrong> {
         let next = self.pieces.get(self.at + 1);
         Ok(match next.map(|piece| &piece.token) {

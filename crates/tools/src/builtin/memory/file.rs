@@ -1,13 +1,12 @@
-//! Facts in files: one file per person, one line per fact.
+//! Memory in files: one file per user, one line per fact.
 //!
 //! Invariants
-//! - A person's file is named by the hash of their id, so that an id never becomes a path. Only the
-//!   owner can read it (0600).
-//! - A fact is on the disk before it is confirmed. A last line that a crash tore is passed over and
-//!   cut off by the next write.
-//! - Forgetting writes the file anew and takes the old one's place in one step: a forgotten text is
-//!   gone from the file.
-//! - A file has a bound in bytes; a full memory says so and loses nothing.
+//! - A user's file is named by the hash of the user id, so that an id never becomes a path. Only
+//!   the owner can read it (0600).
+//! - A fact is on disk before it is confirmed. An incomplete last line after a crash is ignored,
+//!   and truncated by the next write.
+//! - Forgetting rewrites the file and replaces it atomically, so a forgotten text is gone from it.
+//! - The file size is limited. A full memory is an error and loses nothing.
 
 use super::{Fact, MOST, Memory};
 use crate::builtin::sha256;
@@ -24,19 +23,19 @@ use steward_domain::UserId;
 use steward_journal::clock::Clock;
 use uuid::Uuid;
 
-/// Turns texts into places in the space of meaning, if it can.
+/// Embeds texts as vectors, if an encoder is available.
 pub type Embed = Arc<dyn Fn(&[&str]) -> Option<Vec<Vec<f32>>> + Send + Sync>;
 
-/// What a person's file may weigh.
+/// The maximum size of a user's file.
 const LARGEST: u64 = 8 * 1024 * 1024;
-/// How many facts are compared by meaning: those with common words first, then the newest.
+/// The number of facts compared by embedding: those with common words first, then the newest.
 const CONSIDERED: usize = 512;
-/// Below this a fact does not fit the question.
+/// The minimum score of a result.
 const THRESHOLD: f64 = 0.15;
-/// From this similarity on, a meaning counts without a common word.
+/// The minimum similarity of a result without a common word.
 const NEAR: f64 = 0.35;
 
-/// Facts in a folder.
+/// Memory in a folder.
 #[derive(Clone)]
 pub struct FileMemory {
     inner: Arc<Inner>,
@@ -47,8 +46,8 @@ struct Inner {
     clock: Arc<dyn Clock>,
     embed: Option<Embed>,
     largest: u64,
-    // One writer at a time in this process; it is held only inside the blocking work, never across
-    // an await.
+    // Serializes writers in this process. It is locked only inside blocking work, never across an
+    // await.
     writing: Mutex<()>,
 }
 
@@ -59,12 +58,12 @@ impl std::fmt::Debug for FileMemory {
 }
 
 impl FileMemory {
-    /// Facts in this folder, which is made when it is first needed.
+    /// A memory in this folder, which is created when first needed.
     pub fn new(folder: impl Into<PathBuf>, clock: Arc<dyn Clock>, embed: Option<Embed>) -> Self {
         Self::with_limit(folder, clock, embed, LARGEST)
     }
 
-    /// The same with another bound for each person's file.
+    /// A memory with another size limit per file.
     pub fn with_limit(
         folder: impl Into<PathBuf>,
         clock: Arc<dyn Clock>,
@@ -119,7 +118,7 @@ impl Inner {
         self.folder.join(format!("{}.jsonl", sha256(format!("steward memory\n{user}").as_bytes())))
     }
 
-    /// The facts, and how many bytes of the file are whole lines.
+    /// The facts, and the number of bytes in complete lines.
     fn facts(&self, user: &UserId) -> io::Result<(Vec<Fact>, u64)> {
         let mut bytes = Vec::new();
         match File::open(self.path(user)) {
@@ -129,7 +128,7 @@ impl Inner {
         };
         let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
         let lines = bytes.get(..whole).unwrap_or_default().split(|byte| *byte == b'\n');
-        // A line that cannot be read is passed over: the others are still true.
+        // An unreadable line is skipped. The other facts remain valid.
         let facts = lines.filter_map(|line| serde_json::from_slice(line).ok()).collect();
         Ok((facts, whole as u64))
     }
@@ -191,7 +190,7 @@ impl Inner {
                 (fact, overlap)
             })
             .collect();
-        // Both sorts are stable: among equals the newer stays in front.
+        // Both sorts are stable: among equal scores the newer fact comes first.
         shared.sort_by(|a, b| b.1.total_cmp(&a.1));
         shared.truncate(CONSIDERED);
         let near = self.similarity(&shared, query);
@@ -223,7 +222,7 @@ impl Inner {
     }
 }
 
-/// The share of the question's words that stand in the fact or its tags.
+/// The share of the query's words that are in the fact or its tags.
 #[allow(clippy::cast_precision_loss, reason = "counts of words are small")]
 fn overlap(asked: &BTreeSet<String>, fact: &Fact) -> f64 {
     let mut said: BTreeSet<String> = words(&fact.text).into_iter().collect();

@@ -1,4 +1,4 @@
-//! What is remembered, for whom, and what survives.
+//! Tests of the memory: isolation between users, search and durability.
 
 use super::{FileMemory, Memory};
 use crate::builtin::tests::{run, tool};
@@ -104,7 +104,7 @@ async fn a_full_memory_says_so() {
 async fn meaning_finds_what_words_do_not() {
     let folder = tempfile::tempdir().unwrap();
     let clock = Arc::new(ManualClock::at("2026-11-16T03:04:05Z".parse().unwrap()));
-    // A space with one direction for cars and one for the rest.
+    // A vector space with one dimension for cars and one for the rest.
     let place = |text: &str| {
         let car = ["car", "vehicle", "Volvo"].iter().any(|word| text.contains(word));
         if car { vec![1.0, 0.0] } else { vec![0.0, 1.0] }

@@ -1,10 +1,9 @@
-//! `memory.remember`, `memory.recall` and `memory.forget`: facts that a person wants kept.
+//! `memory.remember`, `memory.recall` and `memory.forget`: facts that a user wants stored.
 //!
 //! Invariants
-//! - Whose memory is meant is the caller of the admitted call, never an argument: one person never
-//!   sees another's.
-//! - What is remembered is data. It comes back with who said it and when, and is not an instruction
-//!   to anybody.
+//! - The user is the caller of the admitted call, never an argument. Users cannot see each other's
+//!   facts.
+//! - A stored fact is data, never an instruction. It is returned with its author and time.
 
 mod file;
 
@@ -21,38 +20,38 @@ use steward_domain::{ApprovalMode, Idempotency, JsonObject, Timestamp, UserId};
 use steward_policy::AdmittedCall;
 use uuid::Uuid;
 
-/// The longest fact in characters.
+/// The maximum length of a fact, in characters.
 pub const LONGEST: usize = 4000;
-/// The most tags of a fact.
+/// The maximum number of tags of a fact.
 pub const TAGS: usize = 16;
-/// The most facts that one question gives.
+/// The maximum number of results.
 pub const MOST: usize = 50;
 const CATEGORY: &str = "memory_tools";
 
-/// Something that is remembered.
+/// A stored fact.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Fact {
-    /// By which it can be forgotten.
+    /// The id, for forgetting it.
     pub id: Uuid,
-    /// What was said.
+    /// The text.
     pub text: String,
-    /// What it belongs to.
+    /// The tags.
     #[serde(default)]
     pub tags: Vec<String>,
-    /// Who said it.
+    /// The author.
     pub said_by: String,
-    /// When.
+    /// The time.
     pub at: Timestamp,
 }
 
-/// Where facts are kept.
+/// A store of facts.
 #[async_trait]
 pub trait Memory: Send + Sync {
-    /// Keeps a fact. `key` makes it once: the same key again gives the fact that is there.
+    /// Stores a fact. `key` makes it idempotent: the same key returns the existing fact.
     async fn put(&self, user: &UserId, key: Uuid, text: &str, tags: &[String]) -> Result<Fact>;
-    /// The facts that fit best, best first; all of them, newest first, for an empty question.
+    /// The best matches, best first. An empty query returns all facts, newest first.
     async fn search(&self, user: &UserId, query: &str, limit: usize) -> Result<Vec<(Fact, f64)>>;
-    /// Forgets one. False when there is none with this id.
+    /// Deletes a fact. False if there is none with this id.
     async fn forget(&self, user: &UserId, id: Uuid) -> Result<bool>;
 }
 

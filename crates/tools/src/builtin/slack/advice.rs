@@ -1,6 +1,6 @@
-//! What to do about each error that Slack names.
+//! Advice for Slack's error codes.
 
-/// The advice in plain words, and whether trying again later may help.
+/// The advice, and whether a retry may help.
 pub(super) fn advice(error: &str, needed: Option<String>) -> (String, bool) {
     let (text, transient) = match error {
         "channel_not_found" => {

@@ -1,4 +1,4 @@
-//! The client for Slack's web API: one method, one form, one answer, all bounded.
+//! A client for Slack's Web API with limits on time and size.
 
 use super::advice::advice;
 use crate::error::{Error, Result};
@@ -9,29 +9,28 @@ use std::fmt;
 use std::time::Duration;
 use url::{Url, form_urlencoded};
 
-/// The most that is read of an answer.
+/// The maximum size of a response.
 const BODY: usize = 4 * 1024 * 1024;
-/// How long a connection may take.
-/// How long one request may take; the call's own time may be shorter.
+/// The timeout of one request. The call's own timeout may be shorter.
 const ANSWER_WITHIN: Duration = Duration::from_secs(30);
-/// How many pages of channels are looked through for a name.
+/// The maximum number of channel pages that are searched for a name.
 const PAGES: usize = 5;
 
-/// Which Slack, and how this process proves who it is.
+/// The address and credentials of Slack.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
     /// Such as `https://slack.com/api`.
     pub base_url: String,
-    /// The bot's token.
+    /// The bot token.
     pub token: Token,
 }
 
-/// Where the token is.
+/// The source of the token.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Token {
-    /// In a variable of the environment.
+    /// An environment variable.
     Variable(String),
-    /// Here.
+    /// A literal value.
     Value(String),
 }
 
@@ -66,7 +65,7 @@ pub(super) struct Api {
 }
 
 impl Api {
-    /// A client; nothing is sent yet. The error says in words why there is none.
+    /// Creates a client. No request is sent. The error is a message for users.
     pub(super) fn new(config: &Config) -> Result<Self, String> {
         let mut base = Url::parse(config.base_url.trim())
             .map_err(|error| format!("slack_tools.base_url is no address: {error}"))?;
@@ -87,7 +86,7 @@ impl Api {
         Ok(Self { client, base, host, token, authorization })
     }
 
-    /// Calls one method and gives its answer, when Slack says that it is well.
+    /// Calls a method and returns its response if Slack reports success.
     pub(super) async fn call(&self, method: &str, form: &[(&str, String)]) -> Result<Json> {
         let url = self.base.join(method).map_err(|error| Error::Bug { detail: error.to_string() })?;
         let body = form_urlencoded::Serializer::new(String::new()).extend_pairs(form).finish();
@@ -130,7 +129,7 @@ impl Api {
         Err(Error::Slack { error, advice, transient })
     }
 
-    /// Reads the body up to the limit, with the token struck out wherever it stands.
+    /// Reads the body up to the limit, with every occurrence of the token redacted.
     async fn read(&self, mut response: reqwest::Response) -> Result<String> {
         let mut bytes = Vec::new();
         while let Some(chunk) = response.chunk().await.map_err(|error| self.unreachable(error))? {
@@ -157,7 +156,7 @@ impl Api {
         Error::Slack { error: BROKEN.to_owned(), advice, transient: true }
     }
 
-    /// The channel's id; a name is looked up.
+    /// The id of a channel. A name is looked up.
     pub(super) async fn channel(&self, asked: &str) -> Result<String> {
         let asked = asked.trim();
         let id = asked.len() >= 8
@@ -190,11 +189,11 @@ impl Api {
     }
 }
 
-/// How an answer that never came is called.
+/// The error name of a lost response.
 const BROKEN: &str = "nothing";
 
-/// Whether a message may have been posted although there is an error: the answer was lost or the
-/// server broke.
+/// Whether a message may have been posted despite an error: the response was lost or the server
+/// failed.
 pub(super) fn may_have_happened(error: &Error) -> bool {
     match error {
         Error::Slack { error, .. } => error == BROKEN || error.starts_with("HTTP status 5"),

@@ -1,4 +1,4 @@
-//! Slack's messages in our shape: who, when, what.
+//! Converts Slack messages: author, time, text.
 
 use super::api::Api;
 use serde::Serialize;
@@ -6,7 +6,7 @@ use serde_json::Value as Json;
 use std::collections::BTreeMap;
 use steward_domain::Timestamp;
 
-/// The most people that are looked up in one call.
+/// The maximum number of users that are looked up in one call.
 const LOOKUPS: usize = 50;
 
 /// A message.
@@ -25,7 +25,7 @@ pub(super) struct Message {
     pub(super) replies: Option<u64>,
 }
 
-/// Names of people, looked up once per call.
+/// A cache of user names for one call.
 pub(super) struct Names {
     wanted: bool,
     known: BTreeMap<String, Option<String>>,
@@ -36,7 +36,7 @@ impl Names {
         Self { wanted, known: BTreeMap::new() }
     }
 
-    /// The messages of an answer, oldest first.
+    /// The messages of a response, oldest first.
     pub(super) async fn read(&mut self, api: &Api, answer: &Json) -> Vec<Message> {
         let mut messages = Vec::new();
         let empty = Vec::new();
@@ -64,7 +64,7 @@ impl Names {
         messages
     }
 
-    /// The name of a person, when it can be had. One that cannot is not asked for again.
+    /// The name of a user, if available. A failed lookup is not repeated.
     async fn name(&mut self, api: &Api, id: &str) -> Option<String> {
         if !self.wanted || !id.starts_with(['U', 'W']) {
             return None;
@@ -86,7 +86,7 @@ impl Names {
         name
     }
 
-    /// The text as people read it: mentions with names, marks without their escapes.
+    /// The text with names for mentions and without escapes.
     async fn plain(&mut self, api: &Api, text: &str) -> String {
         let mut plain = String::new();
         let mut rest = text;
@@ -108,7 +108,7 @@ impl Names {
     }
 }
 
-/// The moment of a `ts` such as `1731700000.000100`.
+/// The time of a `ts` such as `1731700000.000100`.
 pub(super) fn seconds(ts: &str) -> Option<Timestamp> {
     let (whole, fraction) = ts.split_once('.').unwrap_or((ts, "0"));
     let digits =
@@ -120,7 +120,7 @@ pub(super) fn seconds(ts: &str) -> Option<Timestamp> {
     Some(Timestamp::from_micros(whole.parse::<i64>().ok()?.checked_mul(1_000_000)?.checked_add(micros)?))
 }
 
-/// A bound in Slack's form, from an ISO 8601 time or a `ts`.
+/// Converts an ISO 8601 time or a `ts` to a `ts`.
 pub(super) fn moment(text: &str) -> Option<String> {
     if seconds(text).is_some() {
         return Some(text.to_owned());

@@ -1,10 +1,10 @@
 //! `slack.history`, `slack.thread` and `slack.post`: reading and writing in Slack.
 //!
 //! Invariants
-//! - The token goes to the configured address and nowhere else: no redirect, no proxy, never into a
+//! - The token is sent to the configured address only: no redirects, no proxy, and never in a
 //!   message or a result.
-//! - Reading gives at most 100 messages, oldest first.
-//! - A post whose outcome is not known says so and is not repeated here.
+//! - Reading returns at most 100 messages, oldest first.
+//! - A post with an unknown outcome is reported as such and not repeated here.
 
 mod advice;
 mod api;
@@ -24,11 +24,11 @@ use std::sync::Arc;
 use steward_domain::{ApprovalMode, Idempotency, JsonObject};
 use steward_policy::AdmittedCall;
 
-/// The category of S1.
+/// The category of the Slack tools.
 const CATEGORY: &str = "slack_tools";
-/// The most messages that one call gives.
+/// The maximum number of messages in one call.
 pub const MOST: u32 = 100;
-/// The longest post that Slack takes, in characters.
+/// The maximum length of a post, in characters.
 const LONGEST: usize = 40_000;
 
 /// The three tools.
@@ -259,8 +259,8 @@ fn post(api: Option<Arc<Api>>, off: Option<String>) -> Builtin {
             }),
             &["channel", "ts"],
         ),
-        // Slack does not promise that a repeated client_msg_id is dropped, so a call is not
-        // repeated by itself.
+        // Slack does not guarantee that a repeated `client_msg_id` is dropped, so calls are not
+        // retried.
         idempotency: Idempotency::None,
         approval: ApprovalMode::Always,
         category: CATEGORY,
@@ -290,14 +290,13 @@ impl Tool for Post {
         let api = there(&self.api)?;
         let unknown = |detail: String| Error::UnknownOutcome { tool: call.tool().to_string(), detail };
         let within = |_| Error::Timeout { tool: call.tool().to_string(), after: context.timeout };
-        // Finding the channel changes nothing, so its failure is an ordinary one.
+        // Looking up the channel changes nothing, so its failure is an ordinary error.
         let channel =
             tokio::time::timeout(context.timeout, api.channel(&asked.channel)).await.map_err(within)??;
         let mut form = vec![
             ("channel", channel),
             ("text", asked.text),
-            // The same call always carries the same mark, so that a repeated post can be
-            // recognised.
+            // The same call always has the same id, so that a repeated post can be recognized.
             ("client_msg_id", call.call().to_string()),
         ];
         if let Some(ts) = asked.thread_ts {

@@ -1,4 +1,4 @@
-//! What Slack writes, in our words. The wire itself is tested from outside.
+//! Tests of the message conversion. The HTTP calls are tested in `tests/`.
 
 use super::advice::advice;
 use super::messages::{moment, seconds};

@@ -1,7 +1,7 @@
-//! `text.summarize`: the sentences of a text, or the points of a conversation, that say most.
+//! `text.summarize`: the most important sentences of a text, or the points of a conversation.
 //!
-//! Invariant: it only chooses, it never writes. Every sentence of a summary stands in the text, so
-//! nothing can be made up, and the same text gives the same summary. No model is asked.
+//! Invariant: the summary is extractive. Every sentence is taken from the text, so nothing is
+//! invented, and the same text gives the same summary. No model is used.
 
 mod rank;
 mod sentences;
@@ -25,11 +25,11 @@ const DESCRIPTION: &str = "Summarize a long text, article, document or chat conv
     most important sentences, key points and keywords. For a list of chat messages such as a Slack thread it \
     also gives the \
     participants, decisions, action items and open questions. Sentences are taken from the text word for word.";
-/// The longest text, in characters.
+/// The maximum length of a text, in characters.
 const LONGEST: usize = 400_000;
-/// The most messages.
+/// The maximum number of messages.
 const MESSAGES: usize = 1000;
-/// The most sentences that a summary has.
+/// The maximum number of sentences in a summary.
 const MOST: usize = 20;
 
 #[derive(Debug, Deserialize)]
@@ -41,15 +41,15 @@ struct Arguments {
     share: Option<f64>,
 }
 
-/// Something that somebody said.
+/// A message of a conversation.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Message {
-    /// Who said it.
+    /// The author.
     pub author: String,
-    /// What was said.
+    /// The text.
     pub text: String,
-    /// When; carried along, not read.
+    /// The time. It is not used for the summary.
     #[serde(default)]
     pub time: Option<String>,
 }
@@ -177,7 +177,7 @@ fn output((text, structured): (String, Json)) -> Output {
     Output { content: vec![Content::Text { text }], structured: Some(structured) }
 }
 
-/// How long the summary is to be.
+/// The requested length of the summary.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct SummaryLength {
     pub(super) sentences: Option<usize>,
@@ -185,7 +185,7 @@ pub(super) struct SummaryLength {
 }
 
 impl SummaryLength {
-    /// The number of sentences out of so many.
+    /// The number of sentences to choose out of a total.
     #[allow(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,

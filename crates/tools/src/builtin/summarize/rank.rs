@@ -1,15 +1,13 @@
-//! Which sentences say most: near the centre of the text, early in it, neither short nor long, and
-//! not said already.
+//! Ranks sentences: central to the text, early, neither short nor long, and not redundant.
 //!
-//! Each sentence is a vector of its words, weighed by how often they stand in it and how rare they
-//! are among the sentences. The centre is the sum of all. Sentences are then chosen one by one,
-//! each time the best that is least like those chosen (maximal marginal relevance). Ties go to the
-//! earlier sentence, and maps are ordered, so the outcome is always the same.
+//! Each sentence is a TF-IDF vector of its words. The centroid is the sum of all vectors. Sentences
+//! are chosen one by one by maximal marginal relevance. Ties go to the earlier sentence, and maps
+//! are ordered, so the result is deterministic.
 
 use std::collections::{BTreeMap, BTreeSet};
 use steward_text::tokens::singular;
 
-/// Words that stand everywhere and say nothing.
+/// Stop words.
 const STOPWORDS: &[&str] = &[
     "a", "about", "after", "all", "also", "an", "and", "any", "are", "as", "at", "be", "because", "been",
     "before", "but", "by", "can", "could", "did", "do", "does", "for", "from", "get", "got", "had", "has",
@@ -20,19 +18,19 @@ const STOPWORDS: &[&str] = &[
     "would", "you", "your", "der", "die", "das", "und", "ist", "ein", "eine", "nicht", "mit", "von", "zu",
     "den", "im", "auf", "für",
 ];
-/// How much being like what is chosen already costs.
+/// The weight of the redundancy penalty.
 const REDUNDANCY: f64 = 0.6;
 
-/// What the place in the text counts.
+/// The weight of a sentence's position in the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Position {
-    /// The beginning says what it is about.
+    /// Earlier sentences count more.
     Article,
-    /// Every place is alike.
+    /// All positions count the same.
     Even,
 }
 
-/// Sentences with their vectors and the centre.
+/// Sentences with their vectors and the centroid.
 pub(super) struct Ranked {
     vectors: Vec<BTreeMap<String, f64>>,
     lengths: Vec<usize>,
@@ -63,12 +61,12 @@ impl Ranked {
             }
             vectors.push(vector);
         }
-        // A word that stands once says little about the whole.
+        // A word that occurs in only one sentence says little about the whole.
         centre.retain(|word, _| among.get(word.as_str()).is_some_and(|count| *count > 1) || total < 4.0);
         Self { vectors, lengths: words.iter().map(Vec::len).collect(), centre }
     }
 
-    /// The words nearest to the centre.
+    /// The words with the highest weight in the centroid.
     pub(super) fn keywords(&self, most: usize) -> Vec<&str> {
         let mut words: Vec<(&str, f64)> =
             self.centre.iter().map(|(word, weight)| (word.as_str(), *weight)).collect();
@@ -76,18 +74,18 @@ impl Ranked {
         words.into_iter().take(most).map(|(word, _)| word).collect()
     }
 
-    /// The best `count` sentences with their scores, in the order of the text.
+    /// The best `count` sentences with their scores, in text order.
     pub(super) fn choose(&self, count: usize, position: Position) -> Vec<(usize, f64)> {
         let scores: Vec<f64> = (0..self.vectors.len()).map(|place| self.score(place, position)).collect();
         let highest = scores.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
         let mut chosen: Vec<(usize, f64)> = Vec::new();
-        // How like each sentence is to what has been chosen; kept up, so that the work stays count
-        // × sentences.
+        // The similarity of each sentence to the chosen ones. It is updated incrementally, so the
+        // cost is count × sentences.
         let mut alike = vec![0.0_f64; self.vectors.len()];
         while chosen.len() < count {
             let mut best: Option<(usize, f64)> = None;
             for (place, (score, alike)) in scores.iter().zip(&alike).enumerate() {
-                // What is nearly word for word the same comes last.
+                // Near-duplicates come last.
                 let again = if *alike > 0.9 { 1.0 } else { 0.0 };
                 let value = score / highest - REDUNDANCY * alike - again;
                 let taken = chosen.iter().any(|(taken, _)| *taken == place);
@@ -112,7 +110,7 @@ impl Ranked {
         let Some(vector) = self.vectors.get(place) else { return 0.0 };
         let central = cosine(vector, &self.centre);
         let length = self.lengths.get(place).copied().unwrap_or_default() as f64;
-        // Four words and more say something; very long sentences are central by mass alone.
+        // Sentences of fewer than 4 or more than 40 words are penalized.
         let fit = (length / 4.0).min(1.0) * (40.0 / length.max(40.0));
         let early = match position {
             Position::Even => 0.0,
@@ -135,7 +133,7 @@ fn cosine(a: &BTreeMap<String, f64>, b: &BTreeMap<String, f64>) -> f64 {
     if product > 0.0 { dot / product } else { 0.0 }
 }
 
-/// The words of a text that say something, in lower case and without endings that only bend them.
+/// The content words of a text, in lower case and in the singular.
 pub(crate) fn words(text: &str) -> Vec<String> {
     text.split(|c: char| !c.is_alphanumeric() && c != '\'' && c != '’')
         .map(|word| word.trim_matches(['\'', '’']).to_lowercase())

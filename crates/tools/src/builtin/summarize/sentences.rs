@@ -1,7 +1,7 @@
-//! Cuts a text into sentences. A point ends one unless it belongs to an abbreviation, a number,
+//! Splits a text into sentences. A period ends one unless it belongs to an abbreviation, a number,
 //! initials or an address.
 
-/// Words whose point does not end a sentence. In lower case, without the point.
+/// Abbreviations whose period does not end a sentence, in lower case and without the period.
 const ABBREVIATIONS: &[&str] = &[
     "mr", "mrs", "ms", "dr", "prof", "sr", "jr", "st", "vs", "etc", "eg", "e.g", "ie", "i.e", "cf", "al",
     "fig", "no", "nr", "vol", "pp", "ca", "approx", "dept", "est", "inc", "ltd", "co", "corp", "jan", "feb",
@@ -9,12 +9,12 @@ const ABBREVIATIONS: &[&str] = &[
     "sat", "sun", "gen", "col", "capt", "lt", "rev", "hon", "u.s", "u.k", "a.m", "p.m", "z.b", "bzw", "usw",
     "d.h", "u.a",
 ];
-/// The longest sentence in characters; what is longer is a table or code and is cut.
+/// The maximum length of a sentence in characters. A longer one is a table or code and is cut.
 const LONGEST: usize = 1000;
-/// The most sentences that are looked at.
+/// The maximum number of sentences.
 const MOST: usize = 5000;
 
-/// The sentences of a text, without blanks around them.
+/// The sentences of a text, trimmed.
 pub(super) fn split(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     for block in blocks(text) {
@@ -27,7 +27,7 @@ pub(super) fn split(text: &str) -> Vec<String> {
     found
 }
 
-/// Paragraphs, headings and points of a list stand for themselves; other lines flow together.
+/// Splits into paragraphs, headings and list items. Other lines are joined.
 fn blocks(text: &str) -> Vec<String> {
     let mut blocks = Vec::new();
     let mut current = String::new();
@@ -66,7 +66,7 @@ fn split_block(block: &str, found: &mut Vec<String>) {
         };
         at += 1;
         if ends {
-            // Closing quotes and brackets, and more marks, belong to the sentence.
+            // Closing quotes, brackets and further punctuation belong to the sentence.
             while chars.get(at).is_some_and(|c| ".!?…\"'”’»)]".contains(*c)) {
                 at += 1;
             }
@@ -88,11 +88,11 @@ fn push(chars: &[char], start: usize, end: usize, found: &mut Vec<String>) {
     }
 }
 
-/// Whether the point at `at` ends the sentence that began at `start`.
+/// Whether the period at `at` ends the sentence that starts at `start`.
 fn point_ends(chars: &[char], start: usize, at: usize) -> bool {
     let Some(behind) = chars.get(at + 1) else { return true };
     if !behind.is_whitespace() && !"\"'”’»)]".contains(*behind) {
-        // Inside a number, an address or an abbreviation.
+        // It is inside a number, an address or an abbreviation.
         return false;
     }
     let before: String = chars.get(start..at).unwrap_or_default().iter().collect();
@@ -101,7 +101,7 @@ fn point_ends(chars: &[char], start: usize, at: usize) -> bool {
     let lower_follows = next.is_some_and(|c| c.is_lowercase());
     let initial = word.chars().count() == 1 && word.chars().all(char::is_uppercase);
     let abbreviation = ABBREVIATIONS.contains(&word.to_lowercase().as_str());
-    // `1.` at the beginning is a number in a list, `No. 5` goes on.
+    // `1.` at the beginning is a list number; `No. 5` continues.
     let counting = !word.is_empty() && word.chars().all(|c| c.is_ascii_digit()) && before.trim() == word;
     !(lower_follows || initial || abbreviation || counting)
 }

@@ -1,4 +1,4 @@
-//! Summaries choose, and never invent.
+//! Tests that summaries contain only sentences of the text.
 
 use super::sentences::split;
 use crate::builtin::Options;

@@ -1,8 +1,6 @@
-//! What a conversation came to: who took part, what was decided, what is to be done, what is still
-//! open.
+//! Summarizes a conversation: participants, decisions, actions and open questions.
 //!
-//! Decisions, actions and questions are found by the words people use for them; nothing is
-//! concluded beyond that.
+//! Decisions, actions and questions are recognized by cue phrases only.
 
 use super::rank::{Position, Ranked, words};
 use super::sentences::split;
@@ -68,12 +66,12 @@ const ASKING: &[&str] = &[
 ];
 const ANSWERING: &[&str] =
     &["yes", "no", "yep", "nope", "sure", "done", "correct", "exactly", "i think", "ja", "nein"];
-/// How many later messages may answer a question.
+/// The number of later messages that may answer a question.
 const ANSWERED_WITHIN: usize = 5;
-/// How many points a list has.
+/// The maximum number of points in a list.
 const MOST: usize = 10;
 
-/// A sentence that somebody said.
+/// A sentence of a message.
 struct Utterance<'a> {
     author: &'a str,
     text: String,
@@ -86,7 +84,7 @@ impl Utterance<'_> {
     }
 }
 
-/// The summary in words and as a value.
+/// The summary as text and as JSON.
 pub(super) fn summary(messages: &[Message], wanted: SummaryLength) -> (String, Json) {
     let said: Vec<Utterance<'_>> = (messages.iter().enumerate())
         .flat_map(|(place, message)| {
@@ -98,7 +96,7 @@ pub(super) fn summary(messages: &[Message], wanted: SummaryLength) -> (String, J
     let texts: Vec<&str> = said.iter().map(|said| said.text.as_str()).collect();
     let ranked = Ranked::new(&texts);
     let count = wanted.of(texts.len());
-    // Questions say what is asked, not what matters; they have a list of their own.
+    // Questions are listed separately, so they are not key points.
     let key: Vec<&Utterance<'_>> = (ranked.choose((count * 2).min(texts.len()), Position::Even).into_iter())
         .filter_map(|(place, score)| Some((said.get(place)?, score)))
         .filter(|(said, _)| !asks(&said.text) || texts.len() <= count)
@@ -122,7 +120,7 @@ pub(super) fn summary(messages: &[Message], wanted: SummaryLength) -> (String, J
     (text, structured)
 }
 
-/// Who said how much, most first, then in the order of their first message.
+/// The participants by number of messages, then in order of their first message.
 fn participants(messages: &[Message]) -> Vec<(&str, usize)> {
     let mut people: Vec<(&str, usize)> = Vec::new();
     for message in messages {
@@ -144,14 +142,14 @@ fn cued<'a, 'b>(
     let fits = |one: &&Utterance<'_>| {
         let text = format!("{} ", one.text.to_lowercase().replace('’', "'"));
         let found = cues.iter().any(|cue| begins_word(&text, cue));
-        // Somebody who asks whether it was decided has not decided.
+        // A question whether something was decided is not a decision.
         let asking = asks(&one.text) && !text.contains("can you ") && !text.contains("could you ");
         found && !asking && !without.iter().any(|other| std::ptr::eq(*other, *one))
     };
     said.iter().filter(fits).take(MOST).collect()
 }
 
-/// Whether the cue stands in the text at the beginning of a word.
+/// Whether the cue occurs at the beginning of a word.
 fn begins_word(text: &str, cue: &str) -> bool {
     text.match_indices(cue).any(|(at, _)| {
         text.get(..at).and_then(|before| before.chars().next_back()).is_none_or(|c| !c.is_alphanumeric())
@@ -164,8 +162,8 @@ fn asks(text: &str) -> bool {
         || ASKING.iter().any(|cue| lower.contains(cue))
 }
 
-/// Whether somebody else answered soon after: with a word of agreement, or with the question's own
-/// words and no question.
+/// Whether another participant answered soon after: with a word of agreement, or with words of the
+/// question and no question.
 fn answered(question: &Utterance<'_>, messages: &[Message]) -> bool {
     let asked: BTreeSet<String> = words(&question.text).into_iter().collect();
     let later = messages.iter().skip(question.message + 1).take(ANSWERED_WITHIN);

@@ -1,6 +1,6 @@
-//! `time.now`: the date and time, here or in another zone.
+//! `time.now`: the date and time in a time zone.
 //!
-//! The clock is handed over; this module reads none. Zones come from the system's own files.
+//! The clock is injected. Time zones come from the system's files.
 
 mod rule;
 mod zone;

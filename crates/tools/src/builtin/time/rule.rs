@@ -1,14 +1,14 @@
-//! The rule at the end of a zone file, such as `CET-1CEST,M3.5.0,M10.5.0/3`: when summer time
-//! begins and ends in every year to come (POSIX `TZ`, with the wider hours of RFC 9636).
+//! The rule at the end of a zone file, such as `CET-1CEST,M3.5.0,M10.5.0/3`: the daylight saving
+//! changes of all later years (POSIX `TZ`, with the wider hours of RFC 9636).
 
 use super::zone::Offset;
 use chrono::{DateTime, Datelike, NaiveDate, Weekday};
 
-/// A reader over the rule's text.
+/// A parser over the rule's text.
 struct Text<'a>(&'a str);
 
 impl<'a> Text<'a> {
-    /// Takes what is in front while it fits.
+    /// Takes the leading characters that match.
     fn take(&mut self, fits: impl Fn(char) -> bool) -> &'a str {
         let end = self.0.find(|c| !fits(c)).unwrap_or(self.0.len());
         let (front, rest) = self.0.split_at_checked(end).unwrap_or((self.0, ""));
@@ -51,7 +51,7 @@ impl<'a> Text<'a> {
         (seconds <= 167 * 3600 + 3599).then_some(sign * seconds)
     }
 
-    /// The day and time of a change in a year, in seconds of local time since 1970.
+    /// The time of a change in a year, in local seconds since 1970.
     fn change(&mut self, year: i32) -> Option<i64> {
         let day = if self.eat('M') {
             let month = u32::try_from(self.number()?).ok()?;
@@ -59,7 +59,7 @@ impl<'a> Text<'a> {
             let weekday = self.eat('.').then(|| self.number())??;
             nth_weekday(year, month, week, weekday)?
         } else if self.eat('J') {
-            // The 29th of February is not counted.
+            // February 29 is not counted.
             let day = self.number()?;
             let leap = NaiveDate::from_ymd_opt(year, 2, 29).is_some();
             let shift = i64::from(leap && day >= 60);
@@ -76,7 +76,7 @@ fn of_year(year: i32, day: i64) -> Option<NaiveDate> {
     NaiveDate::from_yo_opt(year, 1 + u32::try_from(day).ok()?)
 }
 
-/// The `week`-th such weekday of the month; 5 is the last.
+/// The `week`-th given weekday of the month; 5 is the last.
 fn nth_weekday(year: i32, month: u32, week: i64, weekday: i64) -> Option<NaiveDate> {
     let weekday = match weekday {
         0 => Weekday::Sun,
@@ -93,11 +93,11 @@ fn nth_weekday(year: i32, month: u32, week: i64, weekday: i64) -> Option<NaiveDa
     fifth.or_else(|| NaiveDate::from_weekday_of_month_opt(year, month, weekday, 4))
 }
 
-/// The offset that the rule gives for a moment.
+/// The offset at a time according to the rule.
 pub(super) fn at(rule: &str, unix: i64) -> Option<Offset> {
     let mut text = Text(rule);
     let name = text.name()?;
-    // POSIX counts west of UTC; everybody else counts east.
+    // POSIX counts offsets west of UTC, all other formats east.
     let standard = -text.time()?;
     let offset = |name: String, seconds: i64| {
         let seconds = i32::try_from(seconds).ok().filter(|seconds| seconds.abs() < 86_400)?;
@@ -111,7 +111,7 @@ pub(super) fn at(rule: &str, unix: i64) -> Option<Offset> {
     let year = DateTime::from_timestamp(unix.checked_add(standard)?, 0)?.year();
     let begin = text.eat(',').then(|| text.change(year))?? - standard;
     let end = text.eat(',').then(|| text.change(year))?? - summer;
-    // In the south summer spans the turn of the year.
+    // In the southern hemisphere summer spans the turn of the year.
     let in_summer = if begin <= end { (begin..end).contains(&unix) } else { !(end..begin).contains(&unix) };
     if in_summer { offset(summer_name, summer) } else { offset(name, standard) }
 }

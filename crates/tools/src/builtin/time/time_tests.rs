@@ -1,4 +1,4 @@
-//! The time in zones, against rules that are known.
+//! Tests of time zones against known rules.
 
 use super::{rule, zone};
 use crate::builtin::Options;

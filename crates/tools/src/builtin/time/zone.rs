@@ -1,8 +1,7 @@
-//! How far a zone is from UTC at a moment: fixed offsets, and the system's zone files (TZif, RFC
-//! 9636).
+//! The UTC offset of a time zone: fixed offsets, and the system's zone files (TZif, RFC 9636).
 //!
-//! Everything that is read is bounded, and every number in a file is checked before it is used: a
-//! broken file is an error.
+//! All input is limited in size, and every number in a file is checked before use. A corrupt file
+//! is an error.
 
 use super::rule;
 use crate::error::{Error, Result};
@@ -10,21 +9,21 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-/// The most that a zone's file has; real ones have 4 kB.
+/// The maximum size of a zone file. Real ones have about 4 kB.
 const LARGEST: u64 = 256 * 1024;
-/// The length of the head of a block.
+/// The length of a block header.
 const HEAD: usize = 44;
 
-/// Where a zone is at a moment.
+/// The offset of a zone at a time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Offset {
-    /// East of UTC.
+    /// Seconds east of UTC.
     pub(super) seconds: i32,
-    /// What the zone calls itself.
+    /// The abbreviation of the zone.
     pub(super) abbreviation: String,
 }
 
-/// The offset of a zone by its name at this moment.
+/// The offset of a named zone at a time.
 pub(super) fn offset(folder: &Path, name: &str, unix: i64, tool: &str) -> Result<Offset> {
     let misfit = |problem: String| Error::Arguments { tool: tool.to_owned(), problems: vec![problem] };
     if ["utc", "z", "gmt", "etc/utc"].contains(&name.to_ascii_lowercase().as_str()) {
@@ -85,7 +84,7 @@ fn fixed(text: &str) -> Option<i32> {
     (minutes < 60 && hours * 60 + minutes <= 18 * 60).then_some(sign * (hours * 60 + minutes) * 60)
 }
 
-/// The counts in the head of a block.
+/// The counts in a block header.
 struct Counts {
     version: u8,
     universal: usize,
@@ -117,7 +116,7 @@ impl Counts {
         })
     }
 
-    /// The length of the block after its head when a time has `width` bytes.
+    /// The length of the block after its header if a time has `width` bytes.
     fn length(&self, width: usize) -> usize {
         self.times * (width + 1)
             + self.kinds * 6
@@ -128,7 +127,7 @@ impl Counts {
     }
 }
 
-/// The offset that a zone file gives for a moment.
+/// The offset at a time according to a zone file.
 pub(super) fn at(bytes: &[u8], unix: i64) -> Option<Offset> {
     let first = Counts::read(bytes)?;
     if first.version < b'2' {
@@ -138,7 +137,7 @@ pub(super) fn at(bytes: &[u8], unix: i64) -> Option<Offset> {
     let counts = Counts::read(second)?;
     let block = second.get(HEAD..)?;
     let (offset, after_last) = in_block(&counts, block, 8, unix)?;
-    // After the last change the rule at the end of the file holds.
+    // After the last transition, the rule at the end of the file applies.
     let footer = block.get(counts.length(8)..).and_then(|rest| std::str::from_utf8(rest).ok());
     match footer.map(str::trim).filter(|rule| after_last && !rule.is_empty()) {
         Some(rule) => rule::at(rule, unix),
@@ -146,7 +145,7 @@ pub(super) fn at(bytes: &[u8], unix: i64) -> Option<Offset> {
     }
 }
 
-/// The offset in one block, and whether the moment is after its last change.
+/// The offset in one block, and whether the time is after its last transition.
 fn in_block(counts: &Counts, block: &[u8], width: usize, unix: i64) -> Option<(Offset, bool)> {
     let times = block.get(..counts.times * width)?;
     let which = block.get(counts.times * width..counts.times * (width + 1))?;
@@ -157,7 +156,7 @@ fn in_block(counts: &Counts, block: &[u8], width: usize, unix: i64) -> Option<(O
         _ => bytes.first_chunk::<8>().map(|bytes| i64::from_be_bytes(*bytes)),
     };
     let passed = times.chunks(width).filter_map(moment).take_while(|change| *change <= unix).count();
-    // Before the first change the first kind holds.
+    // Before the first transition, the first type applies.
     let kind = match passed.checked_sub(1) {
         Some(last) => usize::from(*which.get(last)?),
         None => 0,

@@ -1,7 +1,7 @@
-//! Streamable HTTP, by `rmcp`'s client over this crate's way of building connections.
+//! Streamable HTTP with the client of `rmcp`.
 //!
-//! Redirects are not followed: a server that moved is a change of configuration, and a header with
-//! a secret must not travel to an address that nobody wrote down.
+//! Redirects are not followed: a moved server is a configuration change, and a secret header must
+//! not be sent to an address that is not configured.
 
 use crate::error::Result;
 use crate::mcp::oauth::{self, Credentials};
@@ -16,12 +16,11 @@ use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How long opening a connection may take.
+/// The connect timeout.
 const CONNECT_WITHIN: Duration = Duration::from_secs(10);
 
-/// How often and how soon a stream that broke off is taken up again: a hiccup is bridged, and after
-/// about a second a server that died is known to be dead. A pause that the server itself asks for
-/// is kept to by `rmcp`.
+/// Retries of a broken stream. A short interruption is bridged; a dead server is detected after
+/// about a second. `rmcp` honours a delay that the server requests.
 #[derive(Debug)]
 struct Resume;
 
@@ -31,15 +30,15 @@ impl SseRetryPolicy for Resume {
     }
 }
 
-/// With and without a login.
+/// The transport, with and without a login.
 pub(crate) enum Http {
-    /// Nothing, or a token that does not change.
+    /// No credentials, or a static token.
     Open(StreamableHttpClientTransport<reqwest::Client>),
-    /// A login that is renewed by itself.
+    /// A login that is refreshed automatically.
     Authorized(StreamableHttpClientTransport<AuthClient<reqwest::Client>>),
 }
 
-/// A connection to the server's address. Nothing is sent yet.
+/// Creates the transport. No request is sent.
 pub(crate) async fn connect(shared: &Shared) -> Result<Http> {
     let client = client(shared)?;
     let mut config = StreamableHttpClientTransportConfig::with_uri(address(shared))
@@ -48,8 +47,8 @@ pub(crate) async fn connect(shared: &Shared) -> Result<Http> {
         )
         .max_sse_event_size(shared.options.message_bytes)
         .max_concurrent_requests(shared.options.concurrent);
-    // A request that ran into an expired session may have had an effect; whether it is repeated is
-    // the call path's decision.
+    // A request that hit an expired session may have had an effect. The call path decides whether
+    // to repeat it.
     config.reinit_on_expired_session = false;
     config.retry_config = Arc::new(Resume);
     Ok(match oauth::credentials(shared).await? {
@@ -64,12 +63,12 @@ pub(crate) async fn connect(shared: &Shared) -> Result<Http> {
     })
 }
 
-/// The server's address, as it is configured.
+/// The configured URL of the server.
 pub(crate) fn address(shared: &Shared) -> String {
     shared.server.config.url.clone().unwrap_or_default()
 }
 
-/// The configured headers with their values filled in.
+/// The configured headers with variables filled in.
 pub(crate) fn headers(shared: &Shared) -> Result<HeaderMap> {
     let filled = fill_all(&shared.server.config.headers, &*shared.options.variables)
         .map_err(|detail| failed(shared, detail))?;
@@ -85,7 +84,7 @@ pub(crate) fn headers(shared: &Shared) -> Result<HeaderMap> {
     Ok(headers)
 }
 
-/// What connects.
+/// The HTTP client.
 pub(crate) fn client(shared: &Shared) -> Result<reqwest::Client> {
     ring();
     reqwest::Client::builder()
@@ -100,7 +99,7 @@ pub(crate) fn client(shared: &Shared) -> Result<reqwest::Client> {
         .map_err(|error| failed(shared, error.to_string()))
 }
 
-/// Chooses who encrypts. If another part of the program has already chosen, that stays.
+/// Installs the TLS crypto provider. An earlier choice in this process is kept.
 pub(crate) fn ring() {
     let _chosen = rustls::crypto::ring::default_provider().install_default();
 }

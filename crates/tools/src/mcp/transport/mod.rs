@@ -1,15 +1,15 @@
-//! How a server is reached: a child process, Streamable HTTP, or the older HTTP with Server-Sent
-//! Events.
+//! The transports to a server: a child process, Streamable HTTP, or the older HTTP with server-sent
+//! events.
 
 pub(crate) mod http;
 pub(crate) mod sse;
 pub(crate) mod stdio;
 
-/// What a message may weigh before the connection is cut.
+/// The maximum size of a message. A larger one closes the connection.
 pub(crate) const MESSAGE_BYTES: usize = 16 * 1024 * 1024;
 
-/// Puts values in the place of `${NAME}`. A name that has no value is an error, because a server
-/// that is started with an empty password fails in ways that nobody understands.
+/// Replaces `${NAME}` by its value. A missing value is an error, because a server that starts with
+/// an empty password fails in confusing ways.
 pub(crate) fn fill(text: &str, value: impl Fn(&str) -> Option<String>) -> Result<String, String> {
     let mut filled = String::with_capacity(text.len());
     let mut rest = text;

@@ -1,10 +1,9 @@
-//! The older transport: one stream of events from the server, and an address to which messages are
-//! sent.
+//! The older SSE transport: one event stream from the server, and a URL to which messages are
+//! posted.
 //!
 //! Invariants
-//! - Messages are sent to the origin that was configured and to no other, whatever address the
-//!   server names.
-//! - No event weighs more than the limit in memory.
+//! - Messages are posted only to the configured origin, whatever URL the server names.
+//! - The size of an event in memory is limited.
 
 use crate::error::{Error, Result};
 use crate::mcp::calls::{DisconnectReason, Tap};
@@ -26,7 +25,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use url::Url;
 
-/// Why a message could not be sent.
+/// Errors of sending a message.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SendError {
     #[error("{0}")]
@@ -39,7 +38,7 @@ pub(crate) enum SendError {
     Auth(#[from] AuthError),
 }
 
-/// How requests show who asks.
+/// The credentials of requests.
 #[derive(Clone)]
 enum Proof {
     None,
@@ -57,7 +56,7 @@ impl Proof {
     }
 }
 
-/// A stream of events and the address for messages.
+/// An event stream and the URL for messages.
 pub(crate) struct Sse {
     events: BoxStream<'static, Result<Event, String>>,
     client: reqwest::Client,
@@ -68,7 +67,7 @@ pub(crate) struct Sse {
     log: Arc<Log>,
 }
 
-/// Opens the stream and waits until the server names the address for messages.
+/// Opens the stream and waits until the server names the URL for messages.
 pub(crate) async fn connect(shared: &Shared, tap: Arc<Tap>) -> Result<Sse> {
     let told = |detail: String| failed(shared, detail);
     let base: Url =
@@ -104,7 +103,7 @@ fn refused(shared: &Shared, error: &SendError) -> Error {
     login.unwrap_or_else(|| failed(shared, crate::mcp::connection::deepest(error)))
 }
 
-/// The address for messages, which must be of the stream's own origin.
+/// The URL for messages. It must have the same origin as the stream.
 fn same_origin(base: &Url, endpoint: &str) -> Result<Url, String> {
     let endpoint = base.join(endpoint).map_err(|error| format!("it names a wrong address: {error}"))?;
     if endpoint.origin() != base.origin() {
@@ -128,8 +127,8 @@ fn checked(response: reqwest::Response) -> Result<reqwest::Response, SendError> 
     }
 }
 
-/// The events of a response. What has come since the last whole event is counted, and too much of
-/// it ends the stream.
+/// The events of a response. The bytes since the last complete event are counted; too many end the
+/// stream.
 fn bounded(
     response: reqwest::Response,
     limit: usize,
@@ -149,8 +148,7 @@ fn bounded(
             Err(format!("an event is larger than {limit} bytes"))
         })
     });
-    // An event that is done frees what it held; what came in the same chunk behind it is small
-    // beside the limit.
+    // A complete event resets the count. The rest of its chunk is small compared with the limit.
     let events = SseByteStream::new(bytes.map_err(std::io::Error::other));
     events
         .map(move |event| {

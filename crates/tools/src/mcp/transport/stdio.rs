@@ -1,13 +1,12 @@
-//! A server that is a child process: one JSON-RPC message a line, on its input and output.
+//! A server as a child process: one JSON-RPC message per line on stdin and stdout.
 //!
 //! Invariants
-//! - No message weighs more than the limit in memory; a longer one ends the connection.
+//! - The size of a message in memory is limited. A longer one closes the connection.
 //! - Only the writer task writes, so a cancelled send never leaves half a message in the pipe.
 //!
-//! What is on standard output and is no message: a line that does not begin with `{` is noise of a
-//! program that prints, is kept in the log and counted. An answer whose shape nobody knows fails
-//! its own call. A line that begins with `{` and is no JSON ends the connection with a protocol
-//! error, because from there on nothing can be trusted to be in step.
+//! Output that is not a message: a line that does not start with `{` is logged and counted as
+//! noise. A response of an unknown shape fails its own call. A line that starts with `{` and is not
+//! JSON closes the connection with a protocol error, because the stream may be out of sync.
 
 use crate::mcp::calls::{DisconnectReason, Tap};
 use crate::mcp::log::Log;
@@ -21,13 +20,12 @@ use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWrite
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 
-/// Lines of noise without a message between them before the server is taken for something else than
-/// an MCP server.
+/// The number of consecutive noise lines after which the program is not considered an MCP server.
 const NOISE_LINES: u32 = 10_000;
-/// Messages that wait for the pipe.
+/// The capacity of the write queue.
 const QUEUE: usize = 64;
 
-/// Lines of bounded length. Safe to cancel: what was read stays.
+/// Lines of limited length. It is cancel safe: bytes that were read are kept.
 struct Lines<R> {
     input: R,
     line: Vec<u8>,
@@ -35,7 +33,7 @@ struct Lines<R> {
 }
 
 impl<R: AsyncBufRead + Unpin> Lines<R> {
-    /// The next line without its end, or nothing at the end of input.
+    /// The next line without its terminator. `None` at the end of input.
     async fn next(&mut self) -> io::Result<Option<Vec<u8>>> {
         loop {
             let buffer = self.input.fill_buf().await?;
@@ -71,12 +69,12 @@ pub(crate) struct Stdio<R> {
     noise: u32,
     tap: Arc<Tap>,
     log: Arc<Log>,
-    // The writer and the reader of standard error end with the connection.
+    // The writer and the reader of stderr end with the connection.
     _tasks: JoinSet<()>,
 }
 
 impl<R: AsyncRead + Send + Unpin> Stdio<R> {
-    /// Speaks over these pipes.
+    /// Creates the transport over these pipes.
     pub(crate) fn new<W, E>(
         (input, output, errors): (W, R, E),
         limit: usize,
@@ -95,7 +93,7 @@ impl<R: AsyncRead + Send + Unpin> Stdio<R> {
         Self { lines, outgoing, batch: VecDeque::new(), noise: 0, tap, log, _tasks: tasks }
     }
 
-    /// Reads one line as messages. Nothing means that the connection cannot go on.
+    /// Parses one line. `None` means that the connection must be closed.
     fn read(&mut self, line: &[u8]) -> Option<()> {
         if let Ok(message) = serde_json::from_slice::<ServerJsonRpcMessage>(line) {
             self.noise = 0;
@@ -128,7 +126,7 @@ impl<R: AsyncRead + Send + Unpin> Stdio<R> {
         Some(())
     }
 
-    /// JSON that is no message of MCP, or no JSON at all.
+    /// Handles a line that is not a message of MCP, or not JSON.
     fn misfit(&mut self, line: &[u8]) -> Option<()> {
         let value: serde_json::Value = match serde_json::from_slice(line) {
             Ok(value) => value,
@@ -202,7 +200,7 @@ impl<R: AsyncRead + Send + Unpin> Transport<RoleClient> for Stdio<R> {
     }
 }
 
-/// Writes what is queued until the queue or the pipe is closed.
+/// Writes queued messages until the queue or the pipe is closed.
 async fn write(mut pipe: impl AsyncWrite + Unpin, mut queue: mpsc::Receiver<Outgoing>) {
     while let Some(Outgoing { line, done }) = queue.recv().await {
         let written = async {
@@ -213,8 +211,7 @@ async fn write(mut pipe: impl AsyncWrite + Unpin, mut queue: mpsc::Receiver<Outg
     }
 }
 
-/// Keeps what a program complains about. Of a line that never ends the beginning is kept, the rest
-/// is read and dropped.
+/// Logs stderr. Of a line that is too long, the beginning is kept and the rest is dropped.
 async fn keep(errors: impl AsyncRead + Unpin, log: Arc<Log>) {
     const MOST: usize = 16 * 1024;
     let mut input = BufReader::new(errors);

@@ -1,8 +1,8 @@
-//! Tests of the pipe to a server.
+//! Tests of the pipe transport.
 
 use super::*;
 
-/// What a server's output becomes: the messages, and how it ended.
+/// Reads a server's output: the messages, the reason of the end, and the log.
 async fn hear(output: &[u8], limit: usize) -> (Vec<ServerJsonRpcMessage>, DisconnectReason, Vec<String>) {
     let (tap, log) = (Arc::new(Tap::default()), Arc::new(Log::new(100)));
     let pipes = (tokio::io::sink(), output, tokio::io::empty());

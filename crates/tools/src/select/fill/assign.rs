@@ -1,5 +1,4 @@
-//! Which value belongs to which parameter: by type, by the words beside it, by its unit and by what
-//! the parameter is about.
+//! Assigns values to parameters, by type, adjacent words, unit and topic of the parameter.
 
 use super::FillSource;
 use super::request_text::{Kind, RequestText, Span};
@@ -7,23 +6,22 @@ use super::shape::{Choice, DayFormat, Parameter, Shape, Type};
 use crate::select::words::{Word, is_stop, key};
 use serde_json::Value as Json;
 
-/// A value, how it was found and where.
+/// A value, its source and its position.
 pub(super) type FoundValue = (Json, FillSource, Option<(usize, usize)>);
 
-/// What a pair must reach for an optional parameter to be filled; a required one takes what is
-/// left.
+/// The minimum score for filling an optional parameter. Required ones take any remaining value.
 const CLEAR: f32 = 1.4;
 
-/// What it must reach when the value has no other place: quotes alone do.
+/// The minimum score for a value that no other parameter uses. Quotes alone reach it.
 const LEFT: f32 = 0.75;
 
-/// How many words away a word can speak for a value.
+/// The maximum distance, in words, between a value and a word that relates to it.
 const REACH: usize = 6;
 
-/// The value of each parameter, in their order.
+/// The values of the parameters, in their order.
 pub(super) fn assign(shape: &Shape, said: &RequestText, used: &mut [bool]) -> Vec<Option<FoundValue>> {
     let parameters = &shape.parameters;
-    // What names the tool itself is no value: it is as good as used.
+    // Words that name the tool itself are not values, so they count as used.
     for (span, used) in said.spans.iter().zip(used.iter_mut()) {
         let mut words = said.words.get(span.before..span.after).unwrap_or_default().iter();
         *used |= span.kind == Kind::Name && words.all(|word| shape.topic.binary_search(&word.key).is_ok());
@@ -44,7 +42,7 @@ pub(super) fn assign(shape: &Shape, said: &RequestText, used: &mut [bool]) -> Ve
     found
 }
 
-/// What needs no span: values of an enumeration, switches.
+/// Values that need no span: enumeration values and switches.
 fn chosen(parameter: &Parameter, said: &RequestText, used: &mut [bool]) -> Option<FoundValue> {
     if parameter.kind == Type::Boolean {
         return switch(parameter, said);
@@ -58,7 +56,7 @@ fn chosen(parameter: &Parameter, said: &RequestText, used: &mut [bool]) -> Optio
         .iter()
         .filter_map(|choice| place(choice, &said.words).map(|(start, end)| (choice, start, end)))
         .collect();
-    // The longest wins, and of equals the one that the schema names first.
+    // The longest match wins. Among equals, the first in the schema wins.
     hits.sort_by_key(|(choice, ..)| std::cmp::Reverse(choice.stems.len()));
     if parameter.kind == Type::List {
         hits.sort_by_key(|(_, start, _)| *start);
@@ -73,7 +71,7 @@ fn chosen(parameter: &Parameter, said: &RequestText, used: &mut [bool]) -> Optio
     Some((choice.value.clone(), FillSource::Choice, Some((start, end))))
 }
 
-/// A switch whose values are words: `"True"` and `"False"` among the choices.
+/// A switch with text values: `"True"` and `"False"` among the choices.
 fn spelled_switch(parameter: &Parameter) -> Option<(&Json, &Json)> {
     let word = |word: &str| {
         let is =
@@ -83,7 +81,7 @@ fn spelled_switch(parameter: &Parameter) -> Option<(&Json, &Json)> {
     Some((word("true")?, word("false")?))
 }
 
-/// Where the words of a choice stand side by side.
+/// The position where the words of a choice occur consecutively.
 fn place(choice: &Choice, words: &[Word]) -> Option<(usize, usize)> {
     let length = choice.stems.len();
     if length == 0 || choice.stems.iter().all(|stem| stem.len() < 2 || is_stop(stem)) {
@@ -94,8 +92,7 @@ fn place(choice: &Choice, words: &[Word]) -> Option<(usize, usize)> {
     Some((window.first()?.start, window.last()?.end))
 }
 
-/// A switch is on when the request names what it is about, and off when it says "no" or "without"
-/// before.
+/// A switch is on if the request names its topic, and off if "no" or "without" precedes it.
 fn switch(parameter: &Parameter, said: &RequestText) -> Option<FoundValue> {
     let weak = ["only", "us", "enabl", "allow", "show", "return", "ad", "flag", "has", "with", "should"];
     let stems: Vec<&String> = parameter.stems.iter().filter(|stem| !weak.contains(&stem.as_str())).collect();
@@ -116,7 +113,7 @@ fn switch(parameter: &Parameter, said: &RequestText) -> Option<FoundValue> {
     Some((Json::Bool(!off), FillSource::Switch, Some(place)))
 }
 
-/// Gives spans to parameters, the best pair first.
+/// Assigns spans to parameters, the best pair first.
 fn pairs(
     parameters: &[Parameter],
     said: &RequestText,
@@ -168,7 +165,7 @@ fn how(kind: Kind, many: bool) -> FillSource {
     }
 }
 
-/// How well a span fits a parameter; nothing when it cannot.
+/// The score of a span for a parameter. `None` if it cannot be used.
 fn score(parameter: &Parameter, span: &Span, said: &RequestText) -> Option<f32> {
     let kind = if parameter.kind == Type::List { parameter.items } else { parameter.kind };
     let base = match (parameter.kind, span.kind) {
@@ -181,7 +178,7 @@ fn score(parameter: &Parameter, span: &Span, said: &RequestText) -> Option<f32> 
     Some(base + beside(parameter, span, said) + role(parameter, span, said) + if many { 0.5 } else { 0.0 })
 }
 
-/// Whether a kind of span can be a type of value, and how readily.
+/// The base score of a kind of span for a type. `None` if it cannot be used.
 fn affinity(kind: Type, parameter: &Parameter, span: &Span) -> Option<f32> {
     let about = parameter.about;
     let yes = |holds: bool, value: f32| if holds { value } else { 0.0 };
@@ -189,7 +186,7 @@ fn affinity(kind: Type, parameter: &Parameter, span: &Span) -> Option<f32> {
         (Type::Integer | Type::Number, Kind::Number) => {
             let whole = span.value.as_ref().and_then(Json::as_i64);
             let year = whole.is_some_and(|year| (1900..2100).contains(&year));
-            // A number in words is often no value: "the other two sides".
+            // A number in words is often not a value: "the other two sides".
             let spelled = span.text.starts_with(char::is_alphabetic);
             let score = yes(year && about.year, 2.0) - yes(year && !about.year, 0.3) - yes(spelled, 0.5);
             let money = if about.money { 1.2 } else { -0.3 };
@@ -230,17 +227,17 @@ fn text_affinity(parameter: &Parameter, kind: Kind) -> Option<f32> {
     }
 }
 
-/// The words beside a span that the parameter's name or description also has.
+/// The score of words near a span that are also in the parameter's name or description.
 fn beside(parameter: &Parameter, span: &Span, said: &RequestText) -> f32 {
     let (mut named, mut told, mut within): (f32, f32, bool) = (0.0, 0.0, false);
-    // Only the words around it: a long request must not cost the square of its length.
+    // Only nearby words are checked, so that the cost stays linear in the length of the request.
     let around = span.before.saturating_sub(REACH + 1)..span.after + REACH + 1;
     for (at, word) in said.words.iter().enumerate().take(around.end).skip(around.start) {
         if word.stop {
             continue;
         }
         if at >= span.before && at < span.after {
-            // "Premier League" says itself that it is a league.
+            // "Premier League" itself contains the word "league".
             let itself = matches!(span.kind, Kind::Name | Kind::Quoted) && span.after - span.before > 1;
             within |= itself && parameter.named.contains(&word.key);
             continue;
@@ -252,8 +249,8 @@ fn beside(parameter: &Parameter, span: &Span, said: &RequestText) -> f32 {
         if distance > REACH || !(name || described) {
             continue;
         }
-        // A unit stands right behind a number, what a value is for rather before it. A value
-        // between takes the word for itself.
+        // A unit follows its number directly; a word for the purpose usually precedes it. A value
+        // in between weakens the relation.
         let near =
             if ahead { 1.0 / (1.0 + 0.35 * distance as f32) } else { 0.9 / (1.0 + 0.9 * distance as f32) };
         let inside = if ahead { at + 1..span.before } else { span.after..at };
@@ -273,7 +270,7 @@ fn beside(parameter: &Parameter, span: &Span, said: &RequestText) -> f32 {
     named + told.min(2.0) * if named > 0.0 { 0.5 } else { 1.0 } + equals(parameter, span, said)
 }
 
-/// `a = 5`, `a: 5`, `a is 5`: the name itself, right before.
+/// The parameter's name directly before the value: `a = 5`, `a: 5`, `a is 5`.
 fn equals(parameter: &Parameter, span: &Span, said: &RequestText) -> f32 {
     let before = said.text.get(..span.start).unwrap_or_default().trim_end();
     let bare = before.strip_suffix(['=', ':']).or_else(|| before.strip_suffix(" is"));
@@ -283,7 +280,7 @@ fn equals(parameter: &Parameter, span: &Span, said: &RequestText) -> f32 {
     if named == parameter.plain { 4.0 } else { 0.0 }
 }
 
-/// The small word before a span, and what it says about the value's part.
+/// The score of the preposition before a span, which indicates the role of the value.
 fn role(parameter: &Parameter, span: &Span, said: &RequestText) -> f32 {
     let about = parameter.about;
     let mut before = said.words.iter().take(span.before).rev();
@@ -308,8 +305,8 @@ fn role(parameter: &Parameter, span: &Span, said: &RequestText) -> f32 {
     }
 }
 
-/// The first and the last span of the list that `at` belongs to: its members stand between commas
-/// and "and".
+/// The first and last span of the list that contains `at`. Members are separated by commas and
+/// "and".
 fn listed(parameter: &Parameter, said: &RequestText, at: usize, used: &[bool]) -> (usize, usize) {
     let (mut first, mut last) = (at, at);
     if said.spans.get(at).is_none_or(|span| span.kind == Kind::Json) {
@@ -335,7 +332,7 @@ fn listed(parameter: &Parameter, said: &RequestText, at: usize, used: &[bool]) -
     (first, last)
 }
 
-/// The value of the spans from `first` to `last` as the parameter takes it.
+/// The value of the spans from `first` to `last` in the type of the parameter.
 fn value(parameter: &Parameter, said: &RequestText, first: usize, last: usize) -> Option<Json> {
     let span = said.spans.get(first)?;
     if parameter.kind != Type::List {
@@ -368,7 +365,7 @@ fn single(kind: Type, parameter: &Parameter, span: &Span) -> Option<Json> {
     }
 }
 
-/// A day in the form that the parameter asks for; as it was said when the year is not known.
+/// A date in the parameter's format. Unchanged if the year is unknown.
 fn day(format: DayFormat, span: &Span) -> String {
     let Some((year, month, said_day)) = span.day.filter(|(year, ..)| *year > 0) else {
         return span.text.clone();
@@ -383,7 +380,7 @@ fn day(format: DayFormat, span: &Span) -> String {
     }
 }
 
-/// Words in small letters after a word that announces them: "in mountain view", "by jinjer".
+/// Lower-case words after a word that introduces them: "in mountain view", "by jinjer".
 fn phrase(parameter: &Parameter, said: &RequestText) -> Option<FoundValue> {
     if parameter.kind != Type::Text || !parameter.choices.is_empty() {
         return None;
@@ -427,7 +424,7 @@ fn phrase(parameter: &Parameter, said: &RequestText) -> Option<FoundValue> {
     Some((said.text.get(begin.start..end)?.into(), FillSource::Phrase, Some((begin.start, end))))
 }
 
-/// An object that is not written out, from its own parameters.
+/// An object that is not written as JSON, filled from its own parameters.
 fn inner(parameter: &Parameter, said: &RequestText, used: &mut [bool]) -> Option<FoundValue> {
     if parameter.kind != Type::Object || parameter.inner.parameters.is_empty() {
         return None;
@@ -447,7 +444,7 @@ fn inner(parameter: &Parameter, said: &RequestText, used: &mut [bool]) -> Option
     Some((object.into(), FillSource::List, Some(place)))
 }
 
-/// The only value that the schema allows, or its default where one is required.
+/// The only value that the schema allows, or the default of a required parameter.
 fn constant(parameter: &Parameter) -> Option<FoundValue> {
     let only = match parameter.choices.as_slice() {
         [only] => Some(&only.value),

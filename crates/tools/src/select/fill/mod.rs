@@ -1,9 +1,9 @@
-//! Filling: what a request says for a tool's arguments, with the words that said it.
+//! Extracts a tool's arguments from a request, with the source text of each.
 //!
 //! Invariants
-//! - Every value comes with the place in the request that gave it, or is the schema's own constant.
-//! - What is required and not said is missing: it is asked for, never invented.
-//! - A place in the request gives at most one argument.
+//! - Every value has its position in the request, or is a constant of the schema.
+//! - A required value that is not in the request is reported as missing, never invented.
+//! - A position in the request provides at most one argument.
 
 mod assign;
 mod request_text;
@@ -15,30 +15,30 @@ pub(super) use shape::Shape;
 use serde_json::Value as Json;
 use steward_domain::JsonObject;
 
-/// The arguments that a request gives.
+/// The arguments in a request.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Filling {
-    /// As the call takes them.
+    /// The arguments for the call.
     pub arguments: JsonObject,
-    /// Where each came from, in the order of the parameters.
+    /// The source of each argument, in parameter order.
     pub mappings: Vec<Mapping>,
-    /// Required, but not in the request.
+    /// Required parameters that are not in the request.
     pub missing: Vec<String>,
-    /// How many parameters are required.
+    /// The number of required parameters.
     required: usize,
-    /// Values in the request, and how many of them found a place.
+    /// The number of values in the request, and how many of them were assigned.
     values: (usize, usize),
 }
 
-/// Where an argument came from.
+/// The source of an argument.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Mapping {
-    /// Which argument; `outer.inner` inside an object.
+    /// The parameter; `outer.inner` inside an object.
     pub parameter: String,
-    /// Its value.
+    /// The value.
     pub value: Json,
-    /// The words of the request that gave it, with where they begin and end in bytes; nothing for a
-    /// constant of the schema.
+    /// The text in the request with its start and end in bytes. `None` for a constant of the
+    /// schema.
     pub said: Option<(String, usize, usize)>,
     /// How it was found.
     pub how: FillSource,
@@ -47,30 +47,30 @@ pub struct Mapping {
 /// How an argument was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FillSource {
-    /// One of the values that the schema names.
+    /// A value that the schema enumerates.
     Choice,
     /// A number.
     Number,
-    /// A day or a time.
+    /// A date or a time.
     Date,
-    /// Words between quotes.
+    /// Quoted text.
     Quoted,
-    /// A name of a place, a person, a thing.
+    /// A proper name.
     Name,
-    /// An address, a path, an id, a formula.
+    /// An address, a path, an id or a formula.
     Literal,
-    /// An array or an object, written out or listed.
+    /// An array or an object, as JSON or as a list.
     List,
-    /// The request names what the switch is about.
+    /// A switch whose topic the request names.
     Switch,
-    /// Words after a word that announces them.
+    /// Words after a word that introduces them.
     Phrase,
     /// The only value that the schema allows, or its default.
     Constant,
 }
 
 impl Filling {
-    /// What share of the required arguments the request gives.
+    /// The share of required arguments that the request provides.
     pub(super) fn fit(&self) -> f32 {
         if self.required == 0 {
             return 1.0;
@@ -78,7 +78,7 @@ impl Filling {
         1.0 - self.missing.len() as f32 / self.required as f32
     }
 
-    /// What share of the request's values have a place.
+    /// The share of values in the request that were assigned.
     pub(super) fn home(&self) -> f32 {
         let (all, placed) = self.values;
         if all == 0 { 1.0 } else { placed as f32 / all as f32 }

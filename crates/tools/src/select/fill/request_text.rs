@@ -1,9 +1,9 @@
-//! What a request says: the spans of it that can be values, each with its place.
+//! Finds the spans of a request that can be values, with their positions.
 //!
 //! Invariants
-//! - Spans do not overlap and come in the order of the text. What is more definite wins: JSON,
-//!   quotes, addresses, dates, numbers, then names and codes.
-//! - No clock is read: "tomorrow" stays the word that it is.
+//! - Spans do not overlap and are in text order. The most specific kind wins: JSON, quotes,
+//!   addresses, dates, numbers, then names and codes.
+//! - No clock is read: "tomorrow" is kept as a word.
 
 use super::super::words::{Word, is_stop};
 use regex::Regex;
@@ -11,28 +11,28 @@ use serde_json::Value as Json;
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
-/// What a span is.
+/// The kind of a span.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// An array or object that is written out.
+    /// A JSON array or object.
     Json,
-    /// Words between quotes.
+    /// Quoted text.
     Quoted,
-    /// An address of the web, of mail, of a machine, of a file.
+    /// A URL, mail address, IP address or path.
     Link,
-    /// A day, with or without a time.
+    /// A date, with or without a time.
     Date,
-    /// A time of the day.
+    /// A time of day.
     Time,
     /// A number.
     Number,
-    /// A number in per cent.
+    /// A percentage.
     Percent,
-    /// Something with letters and digits, or with signs between: an id.
+    /// An id: letters mixed with digits or signs.
     Code,
     /// A formula.
     Formula,
-    /// Words with capitals.
+    /// Capitalized words.
     Name,
 }
 
@@ -44,19 +44,19 @@ pub(super) struct Span {
     pub(super) end: usize,
     /// The text without its quotes.
     pub(super) text: String,
-    /// The number or the JSON, where it is one.
+    /// The number or the JSON value, if it is one.
     pub(super) value: Option<Json>,
-    /// Year, month and day, where it is a date; 0 for a year that is not said.
+    /// Year, month and day of a date. The year is 0 if it is not given.
     pub(super) day: Option<(u32, u32, u32)>,
-    /// Whether a sign of a currency stands at it.
+    /// Whether it has a currency sign.
     pub(super) money: bool,
-    /// How many words stand before it.
+    /// The number of words before it.
     pub(super) before: usize,
-    /// How many words stand before its end.
+    /// The number of words before its end.
     pub(super) after: usize,
 }
 
-/// A request as filling reads it.
+/// A parsed request.
 #[derive(Debug)]
 pub(in super::super) struct RequestText {
     pub(super) text: String,
@@ -66,12 +66,12 @@ pub(in super::super) struct RequestText {
     pub(super) taken: Vec<bool>,
 }
 
-/// Values of one request that are looked at.
+/// The maximum number of values in one request.
 const MOST: usize = 60;
 
 const MONTH: &str = r"(?P<month>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)";
 
-/// In order of precedence. A group `in` is the value where the span has more than that.
+/// The patterns in order of precedence. A group `in` is the value if the span contains more.
 static PATTERNS: LazyLock<Vec<(Kind, Regex)>> = LazyLock::new(|| {
     let patterns: [(Kind, String); 17] = [
         (Kind::Quoted, r#""(?P<in>[^"]+)"|“(?P<a>[^”]+)”|`(?P<b>[^`]+)`|‘(?P<c>[^’]+)’"#.into()),
@@ -96,7 +96,7 @@ static PATTERNS: LazyLock<Vec<(Kind, Regex)>> = LazyLock::new(|| {
 });
 
 impl RequestText {
-    /// Reads a request whose words are at hand.
+    /// Parses a request whose words are given.
     pub(in super::super) fn read(text: &str, words: &[Word]) -> Self {
         let mut spans: Vec<Span> = Vec::new();
         written(text, &mut spans);
@@ -131,8 +131,8 @@ impl RequestText {
         said
     }
 
-    /// Counts words around spans, and gives a date without a year the one year that the request
-    /// names.
+    /// Sets the word positions of spans. A date without a year gets the year of the request, if
+    /// there is exactly one.
     fn finish(&mut self) {
         let year = |span: &Span| {
             span.value.as_ref().and_then(Json::as_u64).filter(|year| (1900..2100).contains(year))
@@ -172,12 +172,12 @@ fn add(spans: &mut Vec<Span>, span: Span) {
     }
 }
 
-/// Whether a number after this is part of something else.
+/// Whether a number after this text is part of a longer token.
 fn joined(before: &str) -> bool {
     before.chars().next_back().is_some_and(|c| c.is_alphanumeric() || matches!(c, '_' | '^' | '.'))
 }
 
-/// Arrays and objects that are written out.
+/// Finds JSON arrays and objects.
 fn written(text: &str, spans: &mut Vec<Span>) {
     let mut open: Vec<(usize, char)> = Vec::new();
     for (at, c) in text.char_indices() {
@@ -208,7 +208,7 @@ fn written(text: &str, spans: &mut Vec<Span>) {
     }
 }
 
-/// A number that is written in digits.
+/// Parses a number in digits.
 pub(super) fn amount(text: &str) -> Option<Json> {
     let plain: String = text.replace('−', "-").chars().filter(|c| *c != ',').collect();
     let whole = plain.parse::<i64>().map(Json::from).ok();
@@ -248,7 +248,7 @@ fn day(found: &regex::Captures<'_>) -> Option<(u32, u32, u32)> {
     ((1..=12).contains(&month) && (0..=31).contains(&day)).then(|| (part("y").unwrap_or(0), month, day))
 }
 
-/// Numbers in words.
+/// Finds numbers in words.
 fn spelled(words: &[Word], spans: &mut Vec<Span>) {
     const SMALL: [&str; 21] = [
         "zero",
@@ -275,7 +275,7 @@ fn spelled(words: &[Word], spans: &mut Vec<Span>) {
     ];
     for (at, word) in words.iter().enumerate() {
         let Some(value) = SMALL.iter().position(|small| *small == word.lower) else { continue };
-        // "This one" and "one of" count nothing.
+        // "This one" and "one of" are not numbers.
         let next = words.get(at + 1).map_or("", |next| next.lower.as_str());
         if value == 1 && (is_stop(next) || next.is_empty()) {
             continue;
@@ -286,7 +286,7 @@ fn spelled(words: &[Word], spans: &mut Vec<Span>) {
     }
 }
 
-/// Words with capitals that are not there because a sentence begins.
+/// Finds capitalized words that do not just start a sentence.
 fn names(text: &str, words: &[Word], spans: &mut Vec<Span>) {
     let mut at = 0;
     while let Some(word) = words.get(at) {
@@ -298,14 +298,14 @@ fn names(text: &str, words: &[Word], spans: &mut Vec<Span>) {
         }
         let last = reach(text, words, at);
         let end = words.get(last).map_or(word.end, |last| last.end);
-        // "St." and "Inc." keep their dot.
+        // "St." and "Inc." keep their period.
         let raw = text.get(word.start..end).unwrap_or_default();
         add(spans, span(Kind::Name, word.start, end, raw));
         at = last + 1;
     }
 }
 
-/// The last word of the name that begins at `first`.
+/// The last word of the name that starts at `first`.
 fn reach(text: &str, words: &[Word], first: usize) -> usize {
     let mut last = first;
     let mut commas = 0;
@@ -333,7 +333,7 @@ fn reach(text: &str, words: &[Word], first: usize) -> usize {
             last += 2;
             continue;
         }
-        // A town and where it lies: one comma, and no list goes on behind it.
+        // A town and its region: one comma, and no list continues after it.
         if between == ", " && capital && commas == 0 {
             let mut end = last + 1;
             while gap(end, end + 1).as_deref() == Some(" ")

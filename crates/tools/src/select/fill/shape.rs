@@ -1,20 +1,19 @@
-//! What a tool asks for: its parameters with what their names and descriptions say about the values
-//! that fit.
+//! The parameters of a tool, with hints on their values from names and descriptions.
 
 use super::super::words::{key, name_words, stem, words};
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
 use steward_domain::JsonObject;
 
-/// The parameters of a tool, the required first and in their order.
+/// The parameters of a tool, the required ones first, in order.
 #[derive(Debug, Default)]
 pub(in super::super) struct Shape {
     pub(super) parameters: Vec<Parameter>,
-    /// What the tool is about: words of the request that name it are no values.
+    /// The topic of the tool. Words of the request that name it are not values.
     pub(super) topic: Vec<u64>,
 }
 
-/// What kind of value a parameter takes.
+/// The value type of a parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Type {
     Integer,
@@ -26,7 +25,7 @@ pub(super) enum Type {
     Any,
 }
 
-/// What a text parameter is about, by the words of its name and description.
+/// The topic of a text parameter, from its name and description.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct TextHint {
     pub(super) date: bool,
@@ -35,18 +34,18 @@ pub(super) struct TextHint {
     pub(super) person: bool,
     pub(super) link: bool,
     pub(super) id: bool,
-    /// An id that is no word.
+    /// An opaque id.
     pub(super) opaque: bool,
-    /// A town alone, without where it lies.
+    /// A town without its region.
     pub(super) town: bool,
     pub(super) formula: bool,
     pub(super) year: bool,
-    /// The beginning, or where something comes from.
+    /// The start or origin.
     pub(super) from: bool,
-    /// The end, or where something goes.
+    /// The end or destination.
     pub(super) to: bool,
     pub(super) percent: bool,
-    /// A rate, a part of a whole.
+    /// A rate or a fraction.
     pub(super) share: bool,
     pub(super) money: bool,
 }
@@ -57,29 +56,29 @@ pub(super) struct Parameter {
     pub(super) name: String,
     pub(super) required: bool,
     pub(super) kind: Type,
-    /// Of a list.
+    /// The item type of a list.
     pub(super) items: Type,
-    /// The values that are allowed.
+    /// The allowed values.
     pub(super) choices: Vec<Choice>,
-    /// Values that the description quotes: allowed, but not the only ones.
+    /// Values quoted in the description. Others are allowed as well.
     pub(super) quoted: Vec<Choice>,
     pub(super) default: Option<Json>,
-    /// Words of the name that tell it from others.
+    /// The distinctive words of the name.
     pub(super) stems: Vec<String>,
-    /// The name as a word of its own: `a`, `x`.
+    /// The name as a single word: `a`, `x`.
     pub(super) plain: String,
-    /// The same as numbers.
+    /// The stems as hashes.
     pub(super) named: Vec<u64>,
-    /// Words of the description as numbers, sorted.
+    /// Words of the description as hashes, sorted.
     pub(super) described: Vec<u64>,
     pub(super) about: TextHint,
-    /// How a day is to be written.
+    /// The format of a date.
     pub(super) format: DayFormat,
-    /// Of an object.
+    /// The parameters of an object.
     pub(super) inner: Shape,
 }
 
-/// How a day is written.
+/// A date format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum DayFormat {
     Iso,
@@ -97,7 +96,7 @@ pub(super) struct Choice {
 }
 
 impl Shape {
-    /// Of a JSON Schema, with the stems of the tool's name.
+    /// The shape of a JSON Schema. `topic` has the stems of the tool's name.
     pub(in super::super) fn of(schema: &JsonObject, topic: &BTreeSet<String>) -> Self {
         Self { topic: sorted(topic.iter().map(|stem| key(stem))), ..Self::within(schema, 0) }
     }
@@ -131,7 +130,7 @@ impl Parameter {
         let listed = schema.get("enum").or_else(|| items.and_then(|items| items.get("enum")));
         let choices: Vec<Choice> =
             listed.and_then(Json::as_array).into_iter().flatten().map(Choice::of).collect();
-        // `charge1` and `charge2` are both charges.
+        // A trailing digit is dropped: `charge1` and `charge2` are both charges.
         let bare = |word: String| {
             Some(word.trim_end_matches(|c: char| c.is_ascii_digit()).to_owned())
                 .filter(|word| !word.is_empty())
@@ -186,7 +185,7 @@ impl Choice {
 fn kind(schema: &Json) -> Type {
     let name = match schema.get("type") {
         Some(Json::String(name)) => name.as_str(),
-        // A union is read as its first part that is something.
+        // Of a union, the first type other than null is used.
         Some(Json::Array(names)) => {
             names.iter().filter_map(Json::as_str).find(|name| *name != "null").unwrap_or("any")
         }
@@ -203,12 +202,12 @@ fn kind(schema: &Json) -> Type {
     }
 }
 
-/// Values between quotes in a description.
+/// Quoted values in a description.
 fn quoted(description: &str) -> Vec<Choice> {
     let mut found = Vec::new();
     let mut parts = description.split(['\'', '"', '`']);
     parts.next();
-    // Between the first and the second quote, the third and the fourth, and so on.
+    // Every second part is between quotes.
     while let Some(inside) = parts.next() {
         let plain = !inside.is_empty() && inside.len() <= 30 && inside.split(' ').count() <= 3;
         if plain && inside.chars().all(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_')) {
@@ -218,7 +217,7 @@ fn quoted(description: &str) -> Vec<Choice> {
             break;
         }
     }
-    // One quoted value is an example; several are what there is to choose from.
+    // One quoted value is an example; several are the possible choices.
     if found.len() < 2 { Vec::new() } else { found }
 }
 
