@@ -30,6 +30,12 @@ pub(super) struct Facts {
     /// Time between two moments.
     pub elapsed: bool,
     pub one_of: bool,
+    /// Leaves out what a nested query finds.
+    pub excludes: bool,
+    /// Weekdays, hours or months of a moment.
+    pub parts: bool,
+    /// Two columns are compared with each other.
+    pub compares_columns: bool,
     pub nested: usize,
     pub joins: usize,
     pub distinct: bool,
@@ -104,6 +110,7 @@ impl Facts {
         if let Some((operation, other)) = &query.set {
             self.set = true;
             self.negates |= *operation == SetOperation::Except;
+            self.excludes |= *operation == SetOperation::Except;
             self.query(other, false);
         }
         if let Some(from) = &query.from {
@@ -134,7 +141,8 @@ impl Facts {
             other => {
                 match other {
                     Expr::Arithmetic('/', ..) | Expr::ShareOfTotal(_) => self.divides = true,
-                    Expr::Truncate(..) | Expr::Part(..) | Expr::Hour(_) => self.truncates = true,
+                    Expr::Truncate(..) => self.truncates = true,
+                    Expr::Part(..) | Expr::Hour(_) => (self.truncates, self.parts) = (true, true),
                     Expr::RowNumber { .. } | Expr::Previous { .. } | Expr::RunningSum { .. } => {
                         self.windows = true;
                     }
@@ -157,6 +165,7 @@ impl Facts {
             Condition::Compare(left, compare, right) => {
                 self.compares |= !matches!(compare, Compare::Equal | Compare::NotEqual);
                 self.negates |= *compare == Compare::NotEqual;
+                self.compares_columns |= matches!((left, right), (Expr::Column(..), Expr::Column(..)));
                 self.expr(left, named, &mut columns);
                 self.expr(right, named, &mut columns);
                 if let (Expr::Column(table, column), Compare::Equal, Expr::Literal(value)) =
@@ -172,6 +181,7 @@ impl Facts {
             }
             Condition::InQuery(expr, query, negated) => {
                 self.negates |= negated;
+                self.excludes |= negated;
                 self.nested += 1;
                 self.expr(expr, named, &mut columns);
                 self.query(query, false);

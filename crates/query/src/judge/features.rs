@@ -5,7 +5,7 @@ use super::focus::{Focus, Wanted};
 use super::result::ResultShape;
 use super::{Judge, Proposal, Proposer};
 use crate::query::Aggregate;
-use crate::reader::{Grammar, Mark, Operator, is_superlative};
+use crate::reader::{Grammar, Mark, Operator, days_of, is_never, is_superlative};
 use crate::roles::Role;
 use std::collections::{BTreeSet, HashSet};
 use std::sync::LazyLock;
@@ -273,7 +273,10 @@ impl Judge<'_> {
         });
         let product = |(a, b): &(_, _)| columns.contains(&self.name(*a)) && columns.contains(&self.name(*b));
         let by_number = mark.number.is_some_and(|number| {
-            facts.numbers.iter().any(|n| (n - number).abs() <= 1e-9 * number.abs().max(1.0))
+            let magnitudes: &[f64] = if mark.text.contains(' ') { &[1.0, 1e3, 1e6, 1e9] } else { &[1.0] };
+            (facts.numbers.iter()).any(|n| {
+                magnitudes.iter().any(|times| (n * times - number).abs() <= 1e-9 * number.abs().max(1.0))
+            })
                 || facts.limit.is_some_and(|limit| (limit as f64 - number).abs() < 1e-9)
                 || facts.dates.iter().any(|date| date.starts_with(&format!("{number}")))
         });
@@ -281,6 +284,7 @@ impl Judge<'_> {
             facts.dates.contains(&period.from.to_string()) || facts.dates.contains(&period.to.to_string())
         });
         let by_operator = mark.operator.is_some_and(|operator| explains(operator, facts))
+            && (facts.excludes || !is_never(mark) || self.shows_each_row(facts))
             || is_superlative(mark)
                 && (facts.limit.is_some()
                     || facts.nested > 0
@@ -302,7 +306,13 @@ impl Judge<'_> {
         let by_presence = facts.tests_present
             && (mark.operator == Some(Operator::Not) || matches!(word.as_str(), "skip" | "drop"))
             && negations.count() > 1;
+        // "more deaths than births", "per capita", "on a weekend".
+        let by_relation = facts.compares_columns
+            && matches!(word.as_str(), "more" | "fewer" | "less" | "higher" | "lower" | "greater")
+            || facts.divides && word == "capita"
+            || facts.parts && days_of(mark).is_some();
         by_value
+            || by_relation
             || by_statistic
             || by_time
             || by_presence
@@ -311,6 +321,15 @@ impl Judge<'_> {
             || by_number
             || by_period
             || by_operator
+    }
+
+    /// Whether a thing that is shown comes up in one row only: then no row and never are the same.
+    fn shows_each_row(&self, facts: &Facts) -> bool {
+        facts.shown.iter().any(|(table, name)| {
+            let table = self.schema.catalogue.table(table);
+            let column = table.and_then(|table| table.columns.iter().find(|column| column.name == *name));
+            column.is_some_and(|column| column.distinct >= column.seen)
+        })
     }
 
     fn has(&self, wanted: fn(Operator) -> bool) -> bool {

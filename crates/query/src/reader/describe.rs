@@ -140,6 +140,9 @@ fn measure_words(measure: &Measure, label: &dyn Fn(ColumnRef) -> String) -> Stri
             let whole = measure_words(&Measure::Of(*aggregate, scalar.clone()), label);
             format!("{whole} where {}", filter_words(filter, label))
         }
+        Measure::PerMany(left, many, right) => {
+            format!("{} per {many} of {}", measure_words(left, label), measure_words(right, label))
+        }
         Measure::Span(place, _) => format!("time from the first to the last {}", label(*place)),
     }
 }
@@ -195,6 +198,10 @@ fn filter_words(filter: &Filter, label: &dyn Fn(ColumnRef) -> String) -> String 
         Filter::SameAs(place, of) => {
             let of: Vec<String> = of.iter().map(|filter| filter_words(filter, label)).collect();
             format!("{} is the same as where {}", label(*place), of.join(" and "))
+        }
+        Filter::Never(place, of) => {
+            let of: Vec<String> = of.iter().map(|filter| filter_words(filter, label)).collect();
+            format!("{} without any row where {}", label(*place), of.join(" and "))
         }
         Filter::Any(sets) => {
             let set = |set: &Vec<Filter>| {

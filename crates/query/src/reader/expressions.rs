@@ -124,6 +124,11 @@ impl Writer<'_> {
                 let cell = Expr::When(Box::new(self.condition(filter)), Box::new(self.scalar(scalar)));
                 Expr::Aggregate(*aggregate, vec![cell])
             }
+            Measure::PerMany(left, many, right) => {
+                let each =
+                    Expr::Arithmetic('/', Box::new(self.measure(left)), Box::new(self.measure(right)));
+                Expr::Arithmetic('*', Box::new(each), Box::new(Expr::Literal(literal(*many))))
+            }
             Measure::Span(place, unit) => {
                 let edge =
                     |aggregate: Aggregate| Box::new(Expr::Aggregate(aggregate, vec![self.column(*place)]));
@@ -191,6 +196,9 @@ impl Writer<'_> {
                 let whole = self.measure_name(&Measure::Of(*aggregate, scalar.clone()));
                 format!("{whole} with {}", self.filter_words(filter))
             }
+            Measure::PerMany(left, many, right) => {
+                format!("{} per {many} {}", self.measure_name(left), self.measure_name(right))
+            }
             Measure::Span(place, _) => format!("time from first to last {}", self.label(*place)),
         }
     }
@@ -243,6 +251,7 @@ impl Writer<'_> {
             Filter::Flag(place, set) => self.flag(*place, *set),
             Filter::Missing(place, missing) => not(!missing, Condition::IsNull(self.column(*place))),
             Filter::SameAs(place, of) => self.same_as(*place, of),
+            Filter::Never(place, of) => self.never(*place, of),
             Filter::Columns(left, compare, right) => {
                 Condition::Compare(self.column(*left), *compare, self.column(*right))
             }

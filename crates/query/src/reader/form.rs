@@ -60,6 +60,16 @@ pub enum Measure {
     OfWhere(Aggregate, Scalar, Box<Filter>),
     /// Time from the first moment of a column to its last one, in this unit.
     Span(ColumnRef, TimeUnit),
+    /// One measure for so many of another: beds per 1,000 people.
+    PerMany(Box<Measure>, f64, Box<Measure>),
+}
+
+impl Measure {
+    /// Whether it is made of other measures.
+    #[must_use]
+    pub fn is_composite(&self) -> bool {
+        matches!(self, Self::Ratio(..) | Self::Percent(..) | Self::Less(..) | Self::PerMany(..))
+    }
 }
 
 /// What the measure of a group is compared with.
@@ -138,6 +148,8 @@ pub enum Filter {
     Missing(ColumnRef, bool),
     /// The same value as the rows that fulfil these conditions, which are not meant themselves.
     SameAs(ColumnRef, Vec<Filter>),
+    /// No row with the same value of this column fulfils all of these conditions.
+    Never(ColumnRef, Vec<Filter>),
     /// Any of several sets of conditions; each set holds as a whole.
     Any(Vec<Vec<Filter>>),
     /// Two columns of a row compared.
@@ -161,6 +173,7 @@ impl Filter {
             | Self::WithinAny(place, _)
             | Self::Flag(place, _)
             | Self::SameAs(place, _)
+            | Self::Never(place, _)
             | Self::Columns(place, ..)
             | Self::Average(place, ..)
             | Self::Parts(place, ..)
@@ -178,7 +191,7 @@ impl Filter {
             Self::Any(sets) => sets.iter().flatten().flat_map(Self::places).collect(),
             Self::Columns(left, _, right) => vec![*left, *right],
             Self::Average(place, _, Some(within)) => vec![*place, *within],
-            Self::SameAs(place, of) => of.iter().flat_map(Self::places).chain([*place]).collect(),
+            Self::SameAs(place, of) | Self::Never(place, of) => of.iter().flat_map(Self::places).chain([*place]).collect(),
             other => vec![other.place()],
         }
     }

@@ -539,7 +539,7 @@ fn unit_of(words: &[(String, f32)]) -> Option<&str> {
 }
 
 /// Units by the ways in which they are written.
-const UNIT_NAMES: [&str; 9] = [
+const UNIT_NAMES: [&str; 17] = [
     "usd dollar dollars bucks",
     "eur euro euros",
     "gbp pound pounds quid",
@@ -549,6 +549,14 @@ const UNIT_NAMES: [&str; 9] = [
     "kg kilo kilos kilogram kilograms",
     "kwh",
     "mm millimetre millimetres millimeter millimeters",
+    "t ton tons tonne tonnes",
+    "l litre litres liter liters",
+    "g gram grams",
+    "s sec secs second seconds",
+    "mi mile miles",
+    "m metre metres meter meters",
+    "ha hectare hectares",
+    "c celsius degrees",
 ];
 
 fn is_unit(word: &str, unit: &str) -> bool {

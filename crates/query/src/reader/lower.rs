@@ -58,7 +58,11 @@ impl Writer<'_> {
     pub(super) fn places(&self) -> Vec<ColumnRef> {
         let form = self.form;
         let mut places: Vec<ColumnRef> = form.show.clone();
-        places.extend(form.filters.iter().flat_map(Filter::places));
+        // What a condition looks at in rows of its own is not joined.
+        places.extend(form.filters.iter().flat_map(|filter| match filter {
+            Filter::Never(place, _) => vec![*place],
+            other => other.places(),
+        }));
         places.extend(form.groups.iter().map(Group::place));
         form.measures.iter().for_each(|measure| measure_places(measure, &mut places));
         if let Some((OrderKey::Column(place), _)) = form.order {
@@ -209,6 +213,14 @@ impl Writer<'_> {
             query.order = vec![(self.position(head), down)];
         }
         query.limit = form.limit;
+        // A list of what there is has no line for what is not there.
+        if let ([only], true) = (form.show.as_slice(), form.distinct)
+            && self.schema.column(*only).is_some_and(|column| column.nulls > 0)
+            && !form.filters.iter().any(|filter| filter.place() == *only)
+        {
+            let there = Condition::Not(Box::new(Condition::IsNull(self.column(*only))));
+            query.filter = all(query.filter.take().into_iter().chain([there]).collect());
+        }
     }
 
     pub(super) fn aggregate(&self, query: &mut Query) {
@@ -378,7 +390,10 @@ fn is_safe(measure: &Measure) -> bool {
         Measure::Of(aggregate, _) => {
             matches!(aggregate, Aggregate::CountDistinct | Aggregate::Min | Aggregate::Max)
         }
-        Measure::Ratio(left, right) | Measure::Percent(left, right) | Measure::Less(left, right) => {
+        Measure::Ratio(left, right)
+        | Measure::Percent(left, right)
+        | Measure::PerMany(left, _, right)
+        | Measure::Less(left, right) => {
             is_safe(left) && is_safe(right)
         }
         Measure::Span(..) => true,
@@ -398,7 +413,10 @@ pub(crate) fn measure_places(measure: &Measure, places: &mut Vec<ColumnRef>) {
             places.extend(filter.places());
         }
         Measure::Span(place, _) => places.push(*place),
-        Measure::Ratio(left, right) | Measure::Percent(left, right) | Measure::Less(left, right) => {
+        Measure::Ratio(left, right)
+        | Measure::Percent(left, right)
+        | Measure::PerMany(left, _, right)
+        | Measure::Less(left, right) => {
             measure_places(left, places);
             measure_places(right, places);
         }

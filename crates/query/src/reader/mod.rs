@@ -18,7 +18,7 @@ mod nest;
 mod positions;
 mod rows;
 
-pub(crate) use compose::is_duration_word;
+pub(crate) use compose::{days_of, is_duration_word, is_never};
 pub use form::{Baseline, Beside, Filter, Form, Group, Measure, OrderKey, Scalar, Tally, TimeUnit};
 pub use lexicon::DatePart;
 pub(crate) use lexicon::Operator;

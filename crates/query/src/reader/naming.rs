@@ -39,7 +39,10 @@ impl Schema<'_> {
             } else {
                 0.0
             };
-            base + name - 0.05 * place.column as f32
+            // A category that many rows share names none of them.
+            let shared = (self.column(place))
+                .is_some_and(|column| name == 0.0 && column.seen > 4 && column.distinct * 2 < column.seen);
+            base + name - 0.05 * place.column as f32 - if shared { 1.5 } else { 0.0 }
         };
         let columns = (0..known.columns.len()).map(|column| ColumnRef { table, column });
         columns
@@ -48,6 +51,15 @@ impl Schema<'_> {
             .filter(|(_, score)| *score > 0.0)
             .max_by(|a, b| a.1.total_cmp(&b.1))
             .map(|(place, _)| vec![place])
+            .or_else(|| self.key_of(table).filter(|place| !without.contains(place)).map(|place| vec![place]))
+    }
+
+    /// The one column that tells the rows of a table apart.
+    fn key_of(&self, table: usize) -> Option<ColumnRef> {
+        let known = self.table(table)?;
+        let [name] = known.primary_key.as_slice() else { return None };
+        let column = known.columns.iter().position(|column| column.name.eq_ignore_ascii_case(name))?;
+        Some(ColumnRef { table, column })
     }
 
     /// The columns that name the things of a table, or the ones that tell its rows apart.

@@ -3,9 +3,9 @@
 //! A table that is read from a file or a page has an order that people refer to. It is counted
 //! before anything is left out.
 
-use super::form::{Filter, OrderKey};
+use super::form::{Filter, Form, OrderKey};
 use super::link::{ColumnRef, Schema};
-use super::lower::{Writer, all};
+use super::lower::{Writer, all, lower};
 use crate::frame::Kind;
 use crate::query::{Aggregate, Compare, Condition, Expr, Item, Query};
 
@@ -72,6 +72,21 @@ impl Writer<'_> {
         let mut both = vec![Condition::InQuery(self.column(place), Box::new(values), false)];
         both.extend(those().map(|those| Condition::Not(Box::new(those))));
         Condition::All(both)
+    }
+
+    /// None of the rows that fulfil these conditions has the value of the row.
+    pub(super) fn never(&self, place: ColumnRef, of: &[Filter]) -> Condition {
+        let there = Filter::Missing(place, false);
+        let form = Form {
+            table: place.table,
+            show: vec![place],
+            filters: of.iter().cloned().chain([there]).collect(),
+            ..Form::default()
+        };
+        let Some(lowered) = lower(&form, self.schema) else {
+            return Condition::IsNull(self.column(place));
+        };
+        Condition::InQuery(self.column(place), Box::new(lowered.query), true)
     }
 }
 

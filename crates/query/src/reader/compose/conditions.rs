@@ -26,6 +26,7 @@ impl Search<'_> {
     /// Interpretations that differ from `base` in one condition.
     pub(super) fn edits(&self, base: &Form) -> Vec<Form> {
         let mut found: Vec<Form> = Vec::new();
+        self.relations(base, &mut found);
         self.empty_cells(base, &mut found);
         self.splits(base, &mut found);
         self.group_limits(base, &mut found);
@@ -239,6 +240,22 @@ impl Search<'_> {
                     });
                 }
             }
+            // "more than 1500 tonnes in total": the noun behind the number is a number itself.
+            let measured = self.mentions.iter().find(|mention| {
+                mention.role.is_number()
+                    && (Some(mention.at) == bound.noun || mention.at == bound.at + 1)
+                    && !base.filters.iter().any(|filter| has_number(filter, bound.number))
+            });
+            if let Some(mention) = measured {
+                let said = self.said_aggregates().into_iter().chain([Aggregate::Sum]).next();
+                let aggregate = said.unwrap_or(Aggregate::Sum);
+                push(Form {
+                    filters: others.clone(),
+                    measures: vec![Measure::Of(aggregate, Scalar::Column(mention.place))],
+                    having: vec![(0, bound.compare, bound.number)],
+                    ..base.clone()
+                });
+            }
             let Some(noun) = bound.noun.and_then(|at| self.marks.get(at)) else { continue };
             let table = noun.tables.iter().max_by(|a, b| a.1.total_cmp(&b.1)).map(|(table, _)| *table);
             let times = matches!(noun.text.to_lowercase().as_str(), "times" | "time" | "rows" | "entries");
@@ -257,7 +274,7 @@ impl Search<'_> {
     }
 
     /// Things that groups may be made of: named ones that are no condition.
-    fn entities(&self, form: &Form) -> Vec<Group> {
+    pub(super) fn entities(&self, form: &Form) -> Vec<Group> {
         let mut found: Vec<Group> = Vec::new();
         let mut at_end: Vec<Group> = Vec::new();
         for (at, mark) in self.marks.iter().enumerate() {

@@ -263,6 +263,7 @@ impl Look<'_> {
                 self.add("share of rows", 1.0);
                 self.add(if self.said.rate { "share of rows, rate" } else { "share of rows, no rate" }, 1.0);
             }
+            Measure::PerMany(..) => self.add("per many", 1.0),
             Measure::Ratio(..) | Measure::Percent(..) => {
                 self.add("ratio", 1.0);
                 self.add(if self.said.rate { "ratio, rate" } else { "ratio, no rate" }, 1.0);
@@ -507,9 +508,12 @@ impl Look<'_> {
                 .push((if used { "value used" } else { "value unused" }.to_owned(), mark.value_quality()));
         } else if let Some(number) = mark.number.filter(|_| mark.period.is_none()) {
             let used = form.limit.is_some_and(|limit| (limit as f64 - number).abs() < 1e-9)
-                || form.having.iter().any(|(_, _, known)| (known - number).abs() < 1e-9)
+                || form.having.iter().any(|(_, _, known)| is_scaled(*known, number))
+                || form.measures.iter().any(|measure| {
+                    matches!(measure, Measure::PerMany(_, many, _) if (many - number).abs() < 1e-9)
+                })
                 || form.filters.iter().any(|filter| match filter {
-                    Filter::Number(_, _, known) => (known - number).abs() < 1e-9,
+                    Filter::Number(_, _, known) => is_scaled(*known, number),
                     Filter::Between(_, from, to) => {
                         (from - number).abs() < 1e-9 || (to - number).abs() < 1e-9
                     }
@@ -553,10 +557,24 @@ impl Look<'_> {
             self.add("counted groups", 1.0);
         }
         self.add("compared with an average", form.beyond.len() as f32);
+        if matches!(form.measures.as_slice(), [_, _, Measure::Less(..), Measure::Percent(..)]) {
+            self.add("two periods", 1.0);
+        }
+        let per_many = form.measures.iter().any(|measure| matches!(measure, Measure::PerMany(..)));
+        if !per_many && super::relations::says_per_many(self.search.marks) {
+            self.add("not per many", 1.0);
+        }
         for filter in &form.filters {
             match filter {
                 Filter::Average(..) => self.add("rows against an average", 1.0),
                 Filter::Columns(..) => self.add("columns compared", 1.0),
+                Filter::Never(..) => self.add("never, said", 1.0),
+                Filter::Parts(..) => self.add("days of the week", 1.0),
+                Filter::Values { negated: true, .. }
+                    if self.search.marks.iter().any(super::relations::is_never) =>
+                {
+                    self.add("not for never", 1.0);
+                }
                 Filter::Missing(..) => self.add("missing cells", 1.0),
                 Filter::Any(_) => self.add("either", 1.0),
                 _ => {}
@@ -569,12 +587,18 @@ impl Look<'_> {
     }
 }
 
+/// Whether a number of the query is the one that was said, in the units of its column.
+fn is_scaled(known: f64, said: f64) -> bool {
+    [1.0, 1e3, 1e6, 1e9].iter().any(|times| (known * times - said).abs() < 1e-9 * said.abs().max(1.0))
+}
+
 fn filter_has(filter: &Filter, place: ColumnRef, values: &[String]) -> bool {
     match filter {
         Filter::Values { place: known, values: held, .. } => {
             *known == place && values.iter().any(|value| held.contains(value))
         }
         Filter::Any(sets) => sets.iter().flatten().any(|filter| filter_has(filter, place, values)),
+        Filter::Never(_, of) => of.iter().any(|filter| filter_has(filter, place, values)),
         _ => false,
     }
 }

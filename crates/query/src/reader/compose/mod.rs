@@ -11,11 +11,13 @@ mod conditions;
 mod durations;
 mod features;
 mod mentions;
+mod relations;
 mod search;
 
 pub(crate) use durations::is_duration_word;
+pub(crate) use relations::{days_of, is_never};
 
-use super::form::Form;
+use super::form::{Form, Measure};
 use super::link::{Mark, Schema};
 use features::{Said, features};
 use search::Search;
@@ -75,8 +77,10 @@ pub(crate) fn compose(schema: &Schema, marks: &[Mark], bases: &[Form], others: &
     let mut tried: Vec<Form> = Vec::new();
     for base in conditions.iter().take(2) {
         for edit in search.edits(base) {
+            // A measure that is made of others is an edit of its own.
+            let composite = edit.measures.iter().any(Measure::is_composite);
             let known = |form: &Form| {
-                form.filters == edit.filters
+                (!composite || form.measures == edit.measures) && form.filters == edit.filters
                     && form.having == edit.having
                     && form.groups == edit.groups
                     && form.tally == edit.tally

@@ -304,7 +304,7 @@ impl Search<'_> {
     }
 
     /// Periods and parts of days that the question speaks of.
-    fn times(&self, base: &Form) -> Vec<Group> {
+    pub(super) fn times(&self, base: &Form) -> Vec<Group> {
         let mut found: Vec<Group> = Vec::new();
         for mark in self.marks {
             let word = mark.text.to_lowercase();
