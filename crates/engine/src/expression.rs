@@ -252,7 +252,7 @@ impl Walk {
             self.calls.insert(name.to_owned());
         } else if call.target.is_none()
             && name.chars().next().is_some_and(|c| c.is_ascii_alphabetic())
-            && !functions::is_of_cel(&ENVIRONMENT, name)
+            && !functions::is_cel_function(&ENVIRONMENT, name)
         {
             return Err((id, format!("calls {name}, which there is not. There is: {}", functions::list())));
         }

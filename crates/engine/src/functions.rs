@@ -63,7 +63,7 @@ pub(crate) fn is_own(name: &str) -> bool {
 }
 
 /// Whether CEL has a function of this name.
-pub(crate) fn is_of_cel(environment: &Arc<Env>, name: &str) -> bool {
+pub(crate) fn is_cel_function(environment: &Arc<Env>, name: &str) -> bool {
     Context::with_env(Arc::clone(environment)).add_function(name, || true).is_err()
 }
 
@@ -79,7 +79,7 @@ pub(crate) fn add(context: &mut Context<'_, '_>, called: &BTreeSet<String>) {
         if name == IN_ORDER {
             let rounds = Arc::new(AtomicUsize::new(0));
             let work = move |Arguments(given): Arguments| in_order(&given, &rounds);
-            let _ours_is_not_one_of_cel = context.add_function(IN_ORDER, work);
+            let _not_a_cel_function = context.add_function(IN_ORDER, work);
         }
         let Some((name, count, work)) = FUNCTIONS.iter().find(|(known, ..)| known == name) else { continue };
         let call = move |Arguments(given): Arguments| -> Result<Cel, ExecutionError> {
@@ -97,7 +97,7 @@ pub(crate) fn add(context: &mut Context<'_, '_>, called: &BTreeSet<String>) {
             let mut left = VALUES;
             into_cel(&result, &mut left).ok_or_else(|| wrong(format!("gives more than {VALUES} values")))
         };
-        let _ours_is_not_one_of_cel = context.add_function(name, call);
+        let _not_a_cel_function = context.add_function(name, call);
     }
 }
 

@@ -506,7 +506,7 @@ impl State {
     }
 
     /// The index of a found tool; a tool of the program keeps its index.
-    pub(crate) fn place_of_found(&mut self, program: &Program, tool: &ToolSpec) -> Option<ProgramIndex> {
+    pub(crate) fn index_of_found_tool(&mut self, program: &Program, tool: &ToolSpec) -> Option<ProgramIndex> {
         let known = program.tools.iter().chain(&self.found).position(|known| known.name == tool.name);
         let place = known.unwrap_or(program.tools.len() + self.found.len());
         if known.is_none() {
@@ -595,7 +595,7 @@ impl State {
 
     /// Whether a node waits for a time or a signal; a retry backoff does not count.
     #[must_use]
-    pub fn waits_outside(&self) -> bool {
+    pub fn has_external_wait(&self) -> bool {
         self.pending.values().any(|pending| matches!(pending, Pending::Wait { .. } | Pending::Signal { .. }))
     }
 

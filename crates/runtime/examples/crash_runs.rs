@@ -36,7 +36,7 @@ use steward_runtime::ask::{Ask, Planner};
 use steward_runtime::converse::{ChatService, Limits, Outcome, Turn};
 use steward_runtime::crash::CrashPoint;
 use steward_runtime::run::{
-    Decided, LeaseHolder, NewSignal, RunStatus, Runner, Service, ServiceOptions, end_cut_off,
+    Decided, LeaseHolder, NewSignal, RunStatus, Runner, Service, ServiceOptions, end_interrupted,
 };
 use steward_store::postgres::PostgresStore;
 use steward_store::sqlite::SqliteStore;
@@ -82,7 +82,7 @@ async fn work(home: &Path, address: &str, name: &str, lease: f64, until_empty: b
         };
         // One write of one line: it reaches the pipe whole or not at all.
         let line = format!("{} {task} {word}\n", began.elapsed().as_millis());
-        let _nobody_reads = std::io::stdout().write_all(line.as_bytes());
+        let _receiver_closed_in_example = std::io::stdout().write_all(line.as_bytes());
     });
     Service::new(runner, options).run(CancellationToken::new(), told).await.expect("the worker ends well");
     toolbox.close().await;
@@ -244,12 +244,12 @@ async fn ask(home: &Path, address: &str, sweep: bool) {
     let toolbox = toolbox(home, store(home, address).await).await;
     let app = toolbox.app();
     if sweep {
-        end_cut_off(app, &Scope::System).await.expect("a sweep");
+        end_interrupted(app, &Scope::System).await.expect("a sweep");
     }
     let told = |event: ProgressEvent| {
         if let ProgressEvent::Started(task) = event {
             // One write of one line: it reaches the pipe whole or not at all.
-            let _nobody_reads = std::io::stdout().write_all(format!("{task}\n").as_bytes());
+            let _receiver_closed_in_example = std::io::stdout().write_all(format!("{task}\n").as_bytes());
         }
     };
     for n in 0.. {
@@ -275,12 +275,12 @@ async fn ask(home: &Path, address: &str, sweep: bool) {
 async fn chat(home: &Path, address: &str, first: usize, sweep: bool) {
     let toolbox = Arc::new(toolbox(home, store(home, address).await).await);
     if sweep {
-        end_cut_off(toolbox.app(), &Scope::System).await.expect("a sweep");
+        end_interrupted(toolbox.app(), &Scope::System).await.expect("a sweep");
     }
     let chat = ChatService::new(toolbox, Limits::default());
     let told = |event: ProgressEvent| {
         if let ProgressEvent::Started(task) = event {
-            let _nobody_reads = std::io::stdout().write_all(format!("{task}\n").as_bytes());
+            let _receiver_closed_in_example = std::io::stdout().write_all(format!("{task}\n").as_bytes());
         }
     };
     for n in first.. {

@@ -218,7 +218,7 @@ async fn main() {
     let store: Arc<dyn Store> =
         Arc::new(SqliteStore::open(&home.join("state.db"), store_options(&home)).expect("a store"));
     let toolbox = Arc::new(toolbox(&home, store.clone()).await);
-    toolbox.look_at_new().await;
+    toolbox.review_new_servers().await;
     let settings = json!({ "big": { "provider": "openai", "name": "fake", "base_url": address, "timeout_seconds": 60 } });
     let models = build(&serde_json::from_value(settings).expect("settings"), &ModelServices::default())
         .expect("models");

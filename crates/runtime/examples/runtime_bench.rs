@@ -29,7 +29,7 @@ use steward_journal::clock::{Clock, SystemClock};
 use steward_models::{
     Answer, Arguments, Chat, Listener, Model, ModelError, Models, Reply as Text, Request, ToolCall, Turn,
 };
-use steward_runtime::run::{EffectHandler, EffectOutcome, RunStatus, Runner, Work, unkept};
+use steward_runtime::run::{EffectHandler, EffectOutcome, RunStatus, Runner, Work, run_unlogged};
 use steward_store::sqlite::SqliteStore;
 use tokio::task::JoinSet;
 
@@ -162,7 +162,8 @@ async fn none(tasks: usize) -> Json {
     let began = Instant::now();
     for n in 0..tasks {
         let task = TaskId(uuid::Uuid::from_u128(n as u128 + 1));
-        let ran = unkept(program.clone(), json!("go"), &hands, clock.clone(), task).await.expect("a run");
+        let ran =
+            run_unlogged(program.clone(), json!("go"), &hands, clock.clone(), task).await.expect("a run");
         assert_eq!(ran.standing, RunStatus::Completed(json!("done")));
     }
     json!({ "tasks": tasks, "steps": tasks * (2 * CALLS + 1), "seconds": began.elapsed().as_secs_f64() })

@@ -87,7 +87,7 @@ impl AppContext {
     }
 
     /// The question and the data of an earlier answer.
-    pub async fn asked_in(&self, scope: &Scope, task: TaskId) -> Result<(String, Vec<String>)> {
+    pub async fn earlier_question(&self, scope: &Scope, task: TaskId) -> Result<(String, Vec<String>)> {
         let answered = earlier_answer(&*self.store, scope, task).await?;
         Ok((answered.question.trim().to_owned(), answered.data))
     }

@@ -21,7 +21,7 @@ const ALIKE: f32 = 0.6;
 /// The similarity from which a question may be a paraphrase of another.
 const NEAR: f32 = 0.8;
 /// The similarity from which a question may mean a metric that it does not name.
-const MEANT: f32 = 0.5;
+const METRIC_SIMILARITY: f32 = 0.5;
 
 /// Why a question is listed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -163,7 +163,7 @@ impl AppContext {
         });
         let meant = meant.map(|(name, word)| (nearness(word), name));
         match meant.max_by(|(a, _), (b, _)| a.total_cmp(b)) {
-            Some((near, name)) if near >= MEANT => ProposedFix::Synonym { metric: name.clone() },
+            Some((near, name)) if near >= METRIC_SIMILARITY => ProposedFix::Synonym { metric: name.clone() },
             _ => ProposedFix::Answer,
         }
     }

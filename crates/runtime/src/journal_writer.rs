@@ -20,21 +20,21 @@ use steward_journal::Draft;
 use steward_store::{Change, Commit, Committed, Durability, Error, Lease, Result, Scope, Store};
 
 /// The maximum number of collected entries, which limits what a crash can lose.
-const GATHERED: usize = 256;
+const MAX_BUFFERED_ENTRIES: usize = 256;
 
 /// Writes one chain.
 pub(crate) struct JournalWriter {
     store: Arc<dyn Store>,
     user: UserId,
     chain: ChainId,
-    waiting: Mutex<Noted>,
+    waiting: Mutex<PendingWrites>,
     /// The lock of a flush. It also holds the lease, or the failure of an earlier flush.
     turn: tokio::sync::Mutex<Held>,
 }
 
 /// Entries and changes that are not on disk yet.
 #[derive(Default)]
-struct Noted {
+struct PendingWrites {
     entries: Vec<Draft>,
     changes: Vec<Change>,
 }
@@ -96,7 +96,7 @@ impl JournalWriter {
 
     /// Whether enough entries are collected to write them.
     pub(crate) fn is_full(&self) -> bool {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).entries.len() >= GATHERED
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).entries.len() >= MAX_BUFFERED_ENTRIES
     }
 
     /// Adds one entry, with personal data that is stored by salted hash and can be erased.
@@ -123,28 +123,28 @@ impl JournalWriter {
 
     /// Writes and syncs everything that was added.
     pub(crate) async fn flush(&self) -> Result<()> {
-        self.hand_over(Durability::Synced).await
+        self.commit_pending(Durability::Synced).await
     }
 
     /// Writes everything that was added. It survives this process; the next flush syncs it. That is
     /// enough before a read, whose result waits for a flush.
     pub(crate) async fn write(&self) -> Result<()> {
-        self.hand_over(Durability::WithNext).await
+        self.commit_pending(Durability::WithNext).await
     }
 
-    async fn hand_over(&self, durability: Durability) -> Result<()> {
+    async fn commit_pending(&self, durability: Durability) -> Result<()> {
         let mut held = self.turn.lock().await;
         if let Some(broken) = &held.broken {
             return Err(broken.error());
         }
-        let Noted { entries, changes } =
+        let PendingWrites { entries, changes } =
             std::mem::take(&mut *self.waiting.lock().unwrap_or_else(PoisonError::into_inner));
         // Without new entries a flush still has to sync what was only written.
         if entries.is_empty() && changes.is_empty() && (held.is_on_disk || durability == Durability::WithNext)
         {
             return Ok(());
         }
-        match self.commit(&mut held, Noted { entries, changes }, durability).await {
+        match self.commit(&mut held, PendingWrites { entries, changes }, durability).await {
             Err(error) => {
                 held.broken = Some(Broken::by(&error));
                 Err(error)
@@ -156,7 +156,7 @@ impl JournalWriter {
     /// Flushes, then writes these entries in a separate commit. If a decision exists already, the
     /// commit is refused, the writer stays usable, and the call that it would have released is not
     /// made.
-    pub(crate) async fn write_apart(
+    pub(crate) async fn flush_and_commit(
         &self,
         entries: impl IntoIterator<Item = Draft>,
         changes: impl IntoIterator<Item = Change>,
@@ -166,7 +166,8 @@ impl JournalWriter {
         if let Some(broken) = &held.broken {
             return Err(broken.error());
         }
-        let noted = Noted { entries: entries.into_iter().collect(), changes: changes.into_iter().collect() };
+        let noted =
+            PendingWrites { entries: entries.into_iter().collect(), changes: changes.into_iter().collect() };
         match self.commit(&mut held, noted, Durability::Synced).await {
             Err(error) if !matches!(error, Error::Decided { .. }) => {
                 held.broken = Some(Broken::by(&error));
@@ -176,8 +177,8 @@ impl JournalWriter {
         }
     }
 
-    async fn commit(&self, held: &mut Held, noted: Noted, durability: Durability) -> Result<()> {
-        let Noted { entries, changes } = noted;
+    async fn commit(&self, held: &mut Held, noted: PendingWrites, durability: Durability) -> Result<()> {
+        let PendingWrites { entries, changes } = noted;
         let fence = held.lease.as_ref().map(Lease::fence);
         let commit =
             Commit { owner: self.user.clone(), chain: self.chain, entries, changes, fence, durability };
@@ -264,12 +265,12 @@ impl LeaseHolder {
             return Ok(holder);
         }
         let chance = context.random.uuid_v7(context.clock.now())?.simple().to_string();
-        let holder = Self::of_this_process(&chance, LEASE)?;
+        let holder = Self::for_this_process(&chance, LEASE)?;
         Ok(HOLDER.get_or_init(|| holder))
     }
 
     /// A unique name for this process: the machine, the process id, and a random part.
-    pub(crate) fn of_this_process(chance: &str, lease: std::time::Duration) -> crate::Result<Self> {
+    pub(crate) fn for_this_process(chance: &str, lease: std::time::Duration) -> crate::Result<Self> {
         let short: String = chance.chars().rev().take(8).collect();
         let name = format!("{}/{}/{short}", machine(), std::process::id());
         Ok(Self { name: Label::new(name)?, lease })

@@ -34,5 +34,5 @@ pub use model_ledger::ModelLedger;
 pub use progress::ProgressEvent;
 pub use recipes::delete_recipe;
 pub use semantics::{load_semantics, read_semantics};
-pub use semantics_diff::{KeptAnswer, SemanticsChange};
+pub use semantics_diff::{SemanticsChange, StoredAnswer};
 pub use verified::{CheckOutcome, NewVerified, VerifiedCheck, find_saved, list_saved};

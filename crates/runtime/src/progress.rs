@@ -67,7 +67,7 @@ pub enum ProgressEvent {
 impl ProgressEvent {
     /// Whether it is a text for people, not an effect or an event of the engine.
     #[must_use]
-    pub fn is_in_words(&self) -> bool {
+    pub fn is_text_event(&self) -> bool {
         !matches!(self, Self::Started(_) | Self::Doing(_) | Self::Happened(_) | Self::Token { .. })
     }
 }

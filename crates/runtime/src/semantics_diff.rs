@@ -19,7 +19,7 @@ use steward_store::{Page, Scope};
 /// A stored answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-pub enum KeptAnswer {
+pub enum StoredAnswer {
     /// A verified answer.
     VerifiedAnswer {
         /// Its id.
@@ -39,7 +39,7 @@ pub enum KeptAnswer {
 pub struct SemanticsChange {
     /// The answer.
     #[serde(flatten)]
-    pub kept: KeptAnswer,
+    pub kept: StoredAnswer,
     /// Its question.
     pub question: String,
     /// The effect.
@@ -89,13 +89,13 @@ impl AppContext {
         Ok(changes)
     }
 
-    async fn kept_answers(&self, ask: &Ask) -> Result<Vec<(KeptAnswer, String, Vec<String>)>> {
+    async fn kept_answers(&self, ask: &Ask) -> Result<Vec<(StoredAnswer, String, Vec<String>)>> {
         let scope = Scope::User(ask.user.clone());
         let verified: Vec<VerifiedAnswer> = list_saved(&*self.store, &scope, Page::first(MOST)).await?;
         let mut kept: Vec<_> = verified
             .into_iter()
             .map(|one| {
-                (KeptAnswer::VerifiedAnswer { id: one.id.to_string() }, one.question.to_string(), one.data)
+                (StoredAnswer::VerifiedAnswer { id: one.id.to_string() }, one.question.to_string(), one.data)
             })
             .collect();
         let boards: Vec<Board> = list_saved(&*self.store, &scope, Page::first(MOST)).await?;
@@ -106,7 +106,7 @@ impl AppContext {
                 else {
                     continue;
                 };
-                let place = KeptAnswer::Tile { board: board.name.to_string(), title: tile.title.clone() };
+                let place = StoredAnswer::Tile { board: board.name.to_string(), title: tile.title.clone() };
                 kept.push((place, question.to_string(), data.clone()));
             }
         }

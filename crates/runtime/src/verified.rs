@@ -28,7 +28,7 @@ use steward_store::{Change, Commit, Page, Scope, Store};
 use uuid::Uuid;
 
 /// The maximum number of stored rows of a verified answer. The digest covers all rows.
-const KEPT_ROWS: usize = 200;
+const MAX_STORED_ROWS: usize = 200;
 /// The maximum number of verified answers that are read.
 pub(crate) const MOST: u32 = 1000;
 
@@ -156,7 +156,7 @@ impl AppContext {
             "rows": result.row_count,
         });
         let mut changes = vec![put_saved(answer.clone(), None)?, put_saved(result, None)?];
-        changes.extend(self.settled_feedback(ask, new.origin, now).await?);
+        changes.extend(self.verified_feedback_change(ask, new.origin, now).await?);
         write_saved(&*self.store, &ask.user, id.0, EventType::AnswerVerified, surface, data, changes).await?;
         Ok(answer)
     }
@@ -200,7 +200,7 @@ impl AppContext {
     }
 
     /// The change that marks feedback on the verified answer as verified.
-    async fn settled_feedback(
+    async fn verified_feedback_change(
         &self,
         ask: &Ask,
         origin: Option<TaskId>,
@@ -382,7 +382,7 @@ fn result_of(
     let columns: Vec<String> = frame.fields.iter().map(|field| field.name.clone()).collect();
     let digest = Sha256Hex::new(digest(&json!({ "columns": columns, "rows": rows })))?;
     let row_count = rows.len() as u64;
-    rows.truncate(KEPT_ROWS);
+    rows.truncate(MAX_STORED_ROWS);
     let (id, user_id) = (answer.id, answer.user_id.clone());
     Ok(VerifiedResult {
         id,

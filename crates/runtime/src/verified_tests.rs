@@ -43,7 +43,7 @@ fn the_same_rows_are_the_same_in_any_order_unless_it_counts() {
 }
 
 #[test]
-fn what_moved_is_said() {
+fn changed_rows_are_reported() {
     let first = kept(&frame(vec![row("AZ", 1.0), row("TX", 2.0)]), false);
     let moved = differences(&first, &frame(vec![row("AZ", 1.5), row("TX", 2.0)]));
     assert_eq!(moved, ["gone: AZ, 1", "new: AZ, 1.5"]);

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use steward_domain::{ErrorClass, JsonObject};
 use steward_server::mcp::{
-    Argument, Caller, Changes, ClientPrompt, Completion, CompletionOf, Failure, Gateway, Level, Message,
+    Argument, Caller, Changes, ClientPrompt, Completion, CompletionRequest, Failure, Gateway, Level, Message,
     Offered, Options, Page, Prompt, Resource, ResourceBody, Session, Speaker, TaskSupport, Template,
     serve_http,
 };
@@ -539,7 +539,7 @@ impl Gateway for Fixtures {
         })
     }
 
-    async fn complete(&self, completion: CompletionOf, _: &Caller) -> Result<Completion, Failure> {
+    async fn complete(&self, completion: CompletionRequest, _: &Caller) -> Result<Completion, Failure> {
         let words = ["paris", "park", "party"].into_iter().filter(|word| word.starts_with(&completion.typed));
         Ok(Completion { values: words.map(str::to_owned).collect(), total: None })
     }

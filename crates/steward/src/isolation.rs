@@ -63,7 +63,7 @@ struct Held {
 impl Drop for Held {
     fn drop(&mut self) {
         drop(self.running.take());
-        let _the_next_start_takes_it_away = std::fs::remove_dir_all(&self.folder);
+        let _removed_at_next_start = std::fs::remove_dir_all(&self.folder);
     }
 }
 

@@ -24,7 +24,7 @@ pub(crate) fn clean(folder: &Path, start: &str) {
         let gone = name.starts_with(start) && pid_of(&name).is_some_and(|pid| !lives(pid));
         if gone {
             let path = entry.path();
-            let _another_start_tries_again =
+            let _retried_at_next_start =
                 std::fs::remove_dir_all(&path).or_else(|_| std::fs::remove_file(&path));
         }
     }
@@ -46,7 +46,7 @@ impl Note {
 
 impl Drop for Note {
     fn drop(&mut self) {
-        let _the_next_start_takes_it_away = std::fs::remove_file(&self.0);
+        let _removed_at_next_start = std::fs::remove_file(&self.0);
     }
 }
 
@@ -65,7 +65,7 @@ pub(crate) fn clean_noted(tmp: &Path) {
         if own.starts_with('.') && own.ends_with(&format!("-{pid}")) {
             let _it_may_be_gone = std::fs::remove_dir_all(&folder);
         }
-        let _another_start_tries_again = std::fs::remove_file(entry.path());
+        let _retried_at_next_start = std::fs::remove_file(entry.path());
     }
 }
 

@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_read_as_the_schema_wants_them() {
+    fn values_are_parsed_by_schema_type() {
         for (name, text, meant) in [
             ("title", "12", json!("12")),
             ("title", "true", json!("true")),
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn an_argument_is_told_in_a_few_words() {
+    fn argument_type_is_described_briefly() {
         let schema = schema();
         for (name, told) in [
             ("title", "string"),

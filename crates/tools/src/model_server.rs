@@ -30,7 +30,7 @@ const TAIL: usize = 2_000;
 /// How long a server may take to exit after each signal.
 const GRACE: Duration = Duration::from_millis(300);
 /// How long the final output of an exited server may take.
-const LAST_WORDS_WITHIN: Duration = Duration::from_secs(1);
+const FINAL_OUTPUT_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Starts servers of local models.
 #[derive(Debug, Clone)]
@@ -86,7 +86,7 @@ struct Server {
 impl Launched for Server {
     async fn ended(&mut self) -> String {
         let status = self.process.wait().await;
-        while let Ok(Some(_)) = timeout(LAST_WORDS_WITHIN, self.readers.join_next()).await {}
+        while let Ok(Some(_)) = timeout(FINAL_OUTPUT_TIMEOUT, self.readers.join_next()).await {}
         let how = status.map_or_else(|| "nobody knows how".to_owned(), |status| status.to_string());
         match self.log.last_words() {
             Some(words) => format!("{how}, with the words {words:?}; {} has more", self.file.display()),

@@ -22,7 +22,7 @@ async fn within<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) ->
 const HOLDS: &str = "exec 3>\"$1\"; sleep 600 >/dev/null 2>&1 & echo up >&3; wait";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_ends_with_its_owner_and_takes_its_children_along() {
+async fn server_and_its_children_end_with_the_owner() {
     let folder = tempfile::tempdir().unwrap();
     let servers = ModelServers::new(&folder.path().join("logs"));
     for gently in [false, true] {
@@ -54,7 +54,7 @@ async fn a_server_ends_with_its_owner_and_takes_its_children_along() {
 }
 
 #[tokio::test]
-async fn what_it_printed_is_in_a_file_of_its_owner_and_its_last_words_are_told() {
+async fn output_is_in_private_file_and_tail_is_reported() {
     use std::os::unix::fs::PermissionsExt;
     let folder = tempfile::tempdir().unwrap();
     let servers = ModelServers::new(&folder.path().join("logs"));
@@ -71,7 +71,7 @@ async fn what_it_printed_is_in_a_file_of_its_owner_and_its_last_words_are_told()
 }
 
 #[tokio::test]
-async fn the_file_is_bounded_and_a_full_one_makes_way() {
+async fn log_file_is_bounded_and_rotated() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join(FILE);
     let servers = ModelServers { file: file.clone(), room: 100 };
@@ -107,7 +107,7 @@ http.server.HTTPServer(("127.0.0.1", int(sys.argv[1])), Speaks).serve_forever()
 "#;
 
 #[tokio::test]
-async fn a_model_is_served_by_a_process_that_is_started_for_it() {
+async fn model_is_served_by_a_launched_process() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("m.gguf");
     std::fs::write(&file, "x").unwrap();

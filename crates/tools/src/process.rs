@@ -49,9 +49,9 @@ pub struct Running {
 }
 
 /// The environment variables that every child inherits.
-const HANDED_DOWN: [&str; 4] = ["PATH", "HOME", "LANG", "TMPDIR"];
+const INHERITED_VARIABLES: [&str; 4] = ["PATH", "HOME", "LANG", "TMPDIR"];
 /// How long the kernel may take to end a killed process, and to start a process.
-const KERNEL_WITHIN: Duration = Duration::from_secs(30);
+const KERNEL_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Starts a child in its own process group. It must be called within a tokio runtime.
 pub fn start(spec: &Spec) -> Result<Running> {
@@ -63,7 +63,7 @@ pub fn start(spec: &Spec) -> Result<Running> {
         None => spawned(command(spec, folder, path, spec.args.iter().map(OsString::from).collect())),
         Some((launcher, args)) => {
             let command = command(spec, folder, launcher, args);
-            from_lasting_thread(move || {
+            run_on_permanent_thread(move || {
                 let _within = runtime.enter();
                 spawned(command)
             })
@@ -84,7 +84,7 @@ fn command(
     #[allow(clippy::disallowed_methods, reason = "this is the door")]
     let mut command = std::process::Command::new(program);
     command.args(args).env_clear();
-    command.envs(HANDED_DOWN.iter().filter_map(|name| Some((name, std::env::var_os(name)?))));
+    command.envs(INHERITED_VARIABLES.iter().filter_map(|name| Some((name, std::env::var_os(name)?))));
     command.envs(&spec.env).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
     if let Some(folder) = folder {
@@ -142,7 +142,7 @@ type Job = Box<dyn FnOnce() + Send>;
 /// Runs a job on a thread that lives as long as this process. The kernel binds a child's death
 /// signal to the *thread* that started it, and a thread of the runtime may end long before the
 /// child.
-fn from_lasting_thread<T: Send + 'static>(
+fn run_on_permanent_thread<T: Send + 'static>(
     work: impl FnOnce() -> std::io::Result<T> + Send + 'static,
 ) -> std::io::Result<T> {
     static THREAD: std::sync::OnceLock<mpsc::Sender<Job>> = std::sync::OnceLock::new();
@@ -159,7 +159,7 @@ fn from_lasting_thread<T: Send + 'static>(
     let (reply, answer) = mpsc::sync_channel(1);
     let job: Job = Box::new(move || drop(reply.send(work())));
     THREAD.get().ok_or_else(gone)?.send(job).map_err(|_| gone())?;
-    answer.recv_timeout(KERNEL_WITHIN).map_err(|_| gone())?
+    answer.recv_timeout(KERNEL_TIMEOUT).map_err(|_| gone())?
 }
 
 impl Running {
@@ -186,7 +186,7 @@ impl Running {
             let _ = tokio::time::timeout(grace, self.child.wait()).await;
         }
         self.end_group();
-        let _ = tokio::time::timeout(KERNEL_WITHIN, self.child.wait()).await;
+        let _ = tokio::time::timeout(KERNEL_TIMEOUT, self.child.wait()).await;
     }
 
     /// Kills the descendants and then the group, once. The group id is cleared, because the kernel
@@ -195,7 +195,7 @@ impl Running {
         // While the reaper lives, all descendants are below it. Once it was awaited, its process id
         // may be reused.
         if let (Some(_), Some(id)) = (self.child.id(), self.group.and(self.id)) {
-            end_family(id);
+            kill_descendants(id);
         }
         self.signal(Signal::KILL);
         self.group = None;
@@ -218,7 +218,7 @@ impl Drop for Running {
 const LOOKS: usize = 50;
 
 /// Kills all descendants of a process, but not the process itself.
-pub(crate) fn end_family(ancestor: i32) {
+pub(crate) fn kill_descendants(ancestor: i32) {
     for _ in 0..LOOKS {
         let alive = descendants(ancestor);
         if alive.is_empty() {

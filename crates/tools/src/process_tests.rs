@@ -25,7 +25,7 @@ async fn first_line(from: &mut (impl tokio::io::AsyncRead + Unpin)) -> String {
 }
 
 #[tokio::test]
-async fn a_child_knows_only_what_it_was_given() {
+async fn child_inherits_only_listed_environment() {
     let env = [("GIVEN".to_owned(), "yes".to_owned())].into();
     let mut running = start(&Spec { env, ..shell("/usr/bin/env") }).unwrap();
     let out = rest(running.stdout.take().unwrap()).await;
@@ -40,7 +40,7 @@ async fn a_child_knows_only_what_it_was_given() {
 }
 
 #[tokio::test]
-async fn pipes_go_both_ways_and_the_end_has_a_status() {
+async fn pipes_work_and_exit_status_is_returned() {
     let mut running = start(&shell("read line; echo \"got $line\"; echo trouble >&2; exit 7")).unwrap();
     running.stdin.take().unwrap().write_all(b"word\n").await.unwrap();
     assert_eq!(rest(running.stdout.take().unwrap()).await, "got word\n");
@@ -50,7 +50,7 @@ async fn pipes_go_both_ways_and_the_end_has_a_status() {
 }
 
 #[tokio::test]
-async fn it_starts_in_its_folder() {
+async fn child_starts_in_its_working_directory() {
     let folder = tempfile::tempdir().unwrap();
     let place = folder.path().canonicalize().unwrap();
     let mut running = start(&Spec { folder: Some(place.clone()), ..shell("pwd") }).unwrap();
@@ -58,7 +58,7 @@ async fn it_starts_in_its_folder() {
 }
 
 #[tokio::test]
-async fn dropping_it_kills_the_grandchildren_too() {
+async fn drop_kills_grandchildren() {
     let mut running =
         start(&shell("(trap '' TERM HUP; sleep 600) & sh -c 'sleep 600 & wait' & echo up; wait")).unwrap();
     let mut out = running.stdout.take().unwrap();
@@ -68,7 +68,7 @@ async fn dropping_it_kills_the_grandchildren_too() {
 }
 
 #[tokio::test]
-async fn what_a_child_leaves_behind_goes_when_it_has_ended() {
+async fn leftover_processes_are_killed_after_exit() {
     let mut running = start(&shell("sleep 600 & echo up")).unwrap();
     let out = running.stdout.take().unwrap();
     assert!(tokio::time::timeout(PATIENCE, running.wait()).await.unwrap().unwrap().success());
@@ -76,7 +76,7 @@ async fn what_a_child_leaves_behind_goes_when_it_has_ended() {
 }
 
 #[tokio::test]
-async fn a_child_that_does_not_listen_is_killed() {
+async fn child_that_ignores_sigterm_is_killed() {
     let mut running = start(&shell("trap '' TERM; echo up; while :; do sleep 600; done")).unwrap();
     let mut out = running.stdout.take().unwrap();
     assert_eq!(first_line(&mut out).await, "up");
@@ -86,7 +86,7 @@ async fn a_child_that_does_not_listen_is_killed() {
 }
 
 #[tokio::test]
-async fn a_child_that_listens_ends_by_itself() {
+async fn child_exits_when_stdin_closes() {
     let mut running = start(&shell("cat; echo bye")).unwrap();
     let out = running.stdout.take().unwrap();
     tokio::time::timeout(PATIENCE, running.stop(PATIENCE)).await.expect("the end of its input is enough");
@@ -94,7 +94,7 @@ async fn a_child_that_listens_ends_by_itself() {
 }
 
 #[tokio::test]
-async fn a_program_that_is_not_there_is_said_so() {
+async fn missing_program_is_reported() {
     for program in ["no-such-program-anywhere", "./no/such/path", "/etc/passwd", "/"] {
         let error = start(&Spec { program: program.into(), ..Spec::default() }).unwrap_err();
         assert!(matches!(error, Error::Process { .. }), "{program}: {error}");
@@ -102,13 +102,13 @@ async fn a_program_that_is_not_there_is_said_so() {
 }
 
 #[test]
-fn without_a_runtime_it_says_so_instead_of_ending_in_a_panic() {
+fn missing_runtime_is_an_error_not_a_panic() {
     assert!(matches!(start(&shell("true")), Err(Error::Process { .. })));
 }
 
 /// The error names the missing folder, not the program.
 #[tokio::test]
-async fn a_missing_folder_is_named() {
+async fn missing_folder_is_named_in_error() {
     let folder = tempfile::tempdir().unwrap();
     let here = std::env::current_dir().unwrap();
     let nowhere = folder.path().join("nowhere");
@@ -133,7 +133,7 @@ async fn a_missing_folder_is_named() {
 /// Tests run in the folder of their crate. A relative folder is found, and so is a program relative
 /// to it.
 #[tokio::test]
-async fn a_relative_folder_counts_from_here() {
+async fn relative_folder_is_resolved_from_current_directory() {
     let mut running = start(&Spec { folder: Some("src/mcp".into()), ..shell("pwd") }).unwrap();
     assert!(rest(running.stdout.take().unwrap()).await.trim().ends_with("/src/mcp"));
     let missing = Spec { program: "./mod.rs".into(), folder: Some("src/mcp".into()), ..Spec::default() };

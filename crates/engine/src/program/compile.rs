@@ -115,7 +115,7 @@ impl<'a> Compiler<'a> {
     fn check_children(&mut self) {
         for (name, workflow) in &self.definition.workflows {
             let mut child = Compiler::new(self.definition);
-            let _its_shape_is_made_when_it_runs = child.workflow(workflow);
+            let _shape_is_compiled_at_run_time = child.workflow(workflow);
             for mut problem in child.problems {
                 problem.field = format!("workflow {name}: {}", problem.field);
                 self.problems.push(problem);

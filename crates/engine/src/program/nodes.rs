@@ -46,7 +46,7 @@ impl Compiler<'_> {
     }
 
     /// Compiles the fields that only some kinds of nodes have.
-    pub(super) fn more_fields(&mut self, node: &mut Node, def: &NodeDef, field: &str) {
+    pub(super) fn kind_specific_fields(&mut self, node: &mut Node, def: &NodeDef, field: &str) {
         node.over = def.over.as_ref().and_then(|over| self.expression(over, &format!("{field}.over")));
         if let Some(value) = &def.value {
             let compiled = Template::compile(value);
@@ -117,7 +117,7 @@ impl Compiler<'_> {
             self.problem(&on, rule, "without failed");
         }
         if !retry.repeat_effects
-            && let Some(tool) = self.changing_tool(def)
+            && let Some(tool) = self.tool_with_side_effects(def)
         {
             let rule = format!(
                 "repeats {tool}, which is not read-only: set repeat_effects to true if that may happen twice"
@@ -127,7 +127,7 @@ impl Compiler<'_> {
     }
 
     /// A tool with side effects that the sub-task of a node may call.
-    fn changing_tool(&self, def: &NodeDef) -> Option<ToolName> {
+    fn tool_with_side_effects(&self, def: &NodeDef) -> Option<ToolName> {
         let definition = self.definition();
         let mut workflows: Vec<&AgentName> = def.workflow.iter().collect();
         let mut agents: Vec<&AgentName> = def.agent.iter().collect();

@@ -62,7 +62,7 @@ impl Compiler<'_> {
             nodes.push(node);
         }
         self.known_names(&nodes, &index);
-        self.no_circle(&nodes);
+        self.check_acyclic(&nodes);
         let needs: Vec<Vec<ProgramIndex>> = nodes.iter().map(|node| node.needs.clone()).collect();
         for (place, needs) in needs.iter().enumerate() {
             for need in needs {
@@ -77,7 +77,7 @@ impl Compiler<'_> {
         Some(Shape { nodes, index, entries, by_data: true, max_nodes, limits: Limits::default(), data })
     }
 
-    fn no_circle(&mut self, nodes: &[Node]) {
+    fn check_acyclic(&mut self, nodes: &[Node]) {
         let name = |place: &ProgramIndex| nodes.get(*place as usize).map_or("?", |node| node.name.as_str());
         let ways: BTreeMap<&str, BTreeSet<&str>> =
             nodes.iter().map(|node| (node.name.as_str(), node.needs.iter().map(name).collect())).collect();

@@ -86,7 +86,7 @@ impl Compiler<'_> {
         node.timeout_seconds = def.timeout_seconds.map(steward_domain::ToolTimeout::get);
         node.expires_seconds = def.expires_seconds;
         node.on_timeout = def.on_timeout;
-        self.more_fields(&mut node, def, &field);
+        self.kind_specific_fields(&mut node, def, &field);
         node
     }
 

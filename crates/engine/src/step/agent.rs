@@ -47,7 +47,7 @@ impl Step<'_> {
         untrusted: bool,
     ) {
         let Some(spec) = self.program.agent(agent) else { return };
-        let taint = self.first_taint(spec, &text, untrusted);
+        let taint = self.initial_taint(spec, &text, untrusted);
         let name = spec.agent.name.as_str();
         if self.state.current_agent.as_deref() != Some(name) {
             self.state.current_agent = Some(name.to_owned());
@@ -99,7 +99,7 @@ impl Step<'_> {
 
     /// The taint of a session before its model's first reply: the task, and the servers'
     /// descriptions of their tools.
-    fn first_taint(&self, spec: &AgentSpec, text: &str, untrusted: bool) -> Taint {
+    fn initial_taint(&self, spec: &AgentSpec, text: &str, untrusted: bool) -> Taint {
         let input = || if self.state.input_untrusted { String::new() } else { as_text(&self.state.input) };
         // The user's earlier messages of the conversation count as the user's text, too.
         let earlier = self.state.earlier.iter().filter(|message| message.role == Role::User);
@@ -119,7 +119,7 @@ impl Step<'_> {
     }
 
     /// The agent's session, unless it has ended.
-    fn at_work(&mut self, number: u32) -> Option<(&mut Session, &AgentSpec, Timestamp)> {
+    fn active_session(&mut self, number: u32) -> Option<(&mut Session, &AgentSpec, Timestamp)> {
         let (program, now) = (self.program, self.state.now);
         let session = self.state.sessions.get_mut(number as usize).filter(|session| !session.over)?;
         let spec = program.agent(session.agent)?;
@@ -127,7 +127,7 @@ impl Step<'_> {
     }
 
     fn begin_phase(&mut self, number: u32) {
-        let Some((session, spec, now)) = self.at_work(number) else { return };
+        let Some((session, spec, now)) = self.active_session(number) else { return };
         let phase = session.phase as usize;
         let last = phase + 1 >= spec.patterns.len();
         let (stage, instruction) = match spec.patterns.get(phase) {
@@ -150,7 +150,7 @@ impl Step<'_> {
             return;
         }
         let limit = self.program.limits.context_tokens.unwrap_or(self.program.settings().context_tokens);
-        let Some((session, spec, _)) = self.at_work(number) else { return };
+        let Some((session, spec, _)) = self.active_session(number) else { return };
         let node = session.node;
         let most = spec.agent.max_iterations.get();
         let limit = spec.agent.limits.context_tokens.unwrap_or(limit);
@@ -202,12 +202,12 @@ impl Step<'_> {
     }
 
     pub(super) fn model_replied(&mut self, number: u32, reply: &Reply) {
-        self.use_up(reply.usage);
+        self.add_usage(reply.usage);
         self.state.used.replies += 1;
         if self.over_budget() {
             return;
         }
-        let Some((session, _, now)) = self.at_work(number) else { return };
+        let Some((session, _, now)) = self.active_session(number) else { return };
         let with_tools = matches!(session.stage, Stage::Act | Stage::Improve);
         if reply.tool_calls.is_empty() {
             if reply.text.trim().is_empty() {
@@ -218,7 +218,7 @@ impl Step<'_> {
             if let Some(extract) = extraction(self.program, node) {
                 return self.extracted(number, node, extract, &reply.text);
             }
-            let Some((session, _, _)) = self.at_work(number) else { return };
+            let Some((session, _, _)) = self.active_session(number) else { return };
             session.repairs = 0;
             return self.spoke(number, &reply.text);
         }
@@ -247,7 +247,7 @@ impl Step<'_> {
                 self.node_failed(node, Failure::new(Code::NeedMissing, message));
             }
             Ok(Some(value)) => {
-                if let Some((session, _, _)) = self.at_work(number) {
+                if let Some((session, _, _)) = self.active_session(number) {
                     session.over = true;
                 }
                 self.node_done(node, Some(value), true);
@@ -258,7 +258,7 @@ impl Step<'_> {
     /// Asks the model to correct its reply, a bounded number of times in a row.
     fn repair(&mut self, number: u32, what: &str) {
         let most = self.program.settings().repairs;
-        let Some((session, spec, now)) = self.at_work(number) else { return };
+        let Some((session, spec, now)) = self.active_session(number) else { return };
         session.repairs += 1;
         if session.repairs > most {
             let node = session.node;
@@ -272,10 +272,10 @@ impl Step<'_> {
 
     /// The model replied with text: the stage ends.
     fn spoke(&mut self, number: u32, text: &str) {
-        if self.ask_together(number) {
+        if self.request_approval_of_held(number) {
             return;
         }
-        let Some((session, spec, now)) = self.at_work(number) else { return };
+        let Some((session, spec, now)) = self.active_session(number) else { return };
         let pattern = spec.patterns.get(session.phase as usize).copied().unwrap_or(Pattern::React);
         match session.stage {
             Stage::Think => {
@@ -308,7 +308,7 @@ impl Step<'_> {
     }
 
     fn session_done(&mut self, number: u32) {
-        let Some((session, _, _)) = self.at_work(number) else { return };
+        let Some((session, _, _)) = self.active_session(number) else { return };
         session.over = true;
         let (node, untrusted) = (session.node, session.taint.is_tainted());
         let answer = session.draft.take().unwrap_or_default();
@@ -318,7 +318,7 @@ impl Step<'_> {
     fn start_calls(&mut self, number: u32, asked: &[AskedCall]) {
         let settings = self.program.settings();
         let (most, depth) = (settings.calls_per_reply, self.state.depth);
-        let Some((session, spec, _)) = self.at_work(number) else { return };
+        let Some((session, spec, _)) = self.active_session(number) else { return };
         let node = session.node;
         let mut plans = Vec::with_capacity(asked.len());
         let (mut broken, mut repeated) = (0, None);
@@ -400,7 +400,7 @@ impl Step<'_> {
                 Plan::Answer(_) => String::new(),
             })
             .collect();
-        let Some((session, _, _)) = self.at_work(number) else { return };
+        let Some((session, _, _)) = self.active_session(number) else { return };
         session.slots.clear();
         let mut calls = Vec::with_capacity(plans.len());
         for (slot, ((plan, asked), server)) in plans.into_iter().zip(asked).zip(servers).enumerate() {
@@ -454,7 +454,7 @@ impl Step<'_> {
         read: impl FnOnce(&mut Taint),
     ) {
         let most = self.program.settings().result_chars;
-        let Some((session, _, _)) = self.at_work(number) else { return };
+        let Some((session, _, _)) = self.active_session(number) else { return };
         read(&mut session.taint);
         if let Some(slot) = session.slots.get_mut(slot as usize) {
             slot.answer = Some(cut(answer, most));
@@ -466,7 +466,7 @@ impl Step<'_> {
     }
 
     fn answers(&mut self, number: u32) {
-        let Some((session, _, now)) = self.at_work(number) else { return };
+        let Some((session, _, now)) = self.active_session(number) else { return };
         for slot in std::mem::take(&mut session.slots) {
             let mut message = said(Role::Tool, slot.answer.unwrap_or_default(), now);
             message.answers = Some(slot.id);

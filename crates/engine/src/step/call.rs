@@ -109,13 +109,13 @@ impl Step<'_> {
                     && *class != Class::Denied
                     && (safety != Idempotency::None || !sent);
                 let code = if *class == Class::Denied { Code::Denied } else { Code::ToolFailed };
-                self.again_or_else(number, again, Failure::new(code, format!("{name}: {message}")));
+                self.retry_or_fall_back(number, again, Failure::new(code, format!("{name}: {message}")));
             }
             ToolOutcome::TimedOut if safety == Idempotency::None => self.unknown(number),
             ToolOutcome::TimedOut => {
                 let failure = Failure::new(Code::ToolTimeout, format!("{name} did not answer in time"));
                 let again = self.retries(number, RetryClass::Timeout, true);
-                self.again_or_else(number, again, failure);
+                self.retry_or_fall_back(number, again, failure);
             }
             ToolOutcome::Unknown => self.unknown(number),
             ToolOutcome::Denied { message } => {
@@ -133,7 +133,8 @@ impl Step<'_> {
         if let Some(Owner::Slot(session, _)) = self.state.calls.get(&number).map(|call| call.owner) {
             for tool in tools {
                 let known = self.state.session(session).map_or(0, |session| session.found.len());
-                let Some(place) = self.state.place_of_found(self.program, tool).filter(|_| known < FOUND)
+                let Some(place) =
+                    self.state.index_of_found_tool(self.program, tool).filter(|_| known < FOUND)
                 else {
                     break;
                 };
@@ -146,7 +147,7 @@ impl Step<'_> {
         match call.owner {
             Owner::Node(node) => self.node_done(node, Some(output.clone()), true),
             Owner::Item(node, item) => self.item_done(node, item, output.clone()),
-            Owner::Held(session) => self.held_done(session, number, as_text(output), |_| {}),
+            Owner::Held(session) => self.held_call_done(session, number, as_text(output), |_| {}),
             // A server's description of its tools is as untrusted as the results of its tools.
             Owner::Slot(session, slot) => {
                 let foreign = tools.iter().any(|tool| tool.server.is_some());
@@ -184,17 +185,17 @@ impl Step<'_> {
     }
 
     /// Retries after a wait, else tries the next fallback, else fails.
-    fn again_or_else(&mut self, number: u32, again: bool, failure: Failure) {
-        if again && self.try_again(number) {
+    fn retry_or_fall_back(&mut self, number: u32, again: bool, failure: Failure) {
+        if again && self.schedule_retry(number) {
             return;
         }
-        if failure.code == Code::Denied || !self.fall_back(number) {
+        if failure.code == Code::Denied || !self.try_fallback(number) {
             self.call_failed(number, failure);
         }
     }
 
     /// Schedules the next attempt. Returns false when none is left.
-    fn try_again(&mut self, number: u32) -> bool {
+    fn schedule_retry(&mut self, number: u32) -> bool {
         let settings = self.program.settings();
         let millis = |seconds: f64| (seconds.clamp(0.0, 86_400.0) * 1000.0) as u64;
         let (retries, base, cap) = match self.retry_policy(number) {
@@ -218,7 +219,7 @@ impl Step<'_> {
 
     /// Switches to the next fallback. It is another tool, so it has its own key and needs its own
     /// approval.
-    fn fall_back(&mut self, number: u32) -> bool {
+    fn try_fallback(&mut self, number: u32) -> bool {
         let program = self.program;
         let Some(call) = self.state.calls.get(&number) else { return false };
         let next =
@@ -243,7 +244,7 @@ impl Step<'_> {
         let message = format!("{name} was called, but nobody knows what came of it");
         match self.program.settings().on_unknown {
             OnUnknown::Ask => self.ask(DecisionSubject::Unknown(number), message, None),
-            OnUnknown::Fallback if self.fall_back(number) => {}
+            OnUnknown::Fallback if self.try_fallback(number) => {}
             OnUnknown::Fail | OnUnknown::Fallback => {
                 self.owner_failed(number, Failure::new(Code::OutcomeUnknown, message));
             }
@@ -270,7 +271,7 @@ impl Step<'_> {
             Owner::Held(session) => {
                 let (server, trusted) = (self.server_of(&call.target), self.trusted_fields_of(&call.target));
                 let told = format!("{}: {}", self.title_of(&call), as_text(&output));
-                self.held_done(session, number, told, |taint| {
+                self.held_call_done(session, number, told, |taint| {
                     taint.absorb_answer(&server, &call.arguments, &trusted, &output);
                 });
             }
@@ -326,7 +327,7 @@ impl Step<'_> {
             }
             Owner::Held(session) => {
                 let told = format!("{}: error {failure}", self.title_of(&call));
-                self.held_done(session, number, told, |taint| {
+                self.held_call_done(session, number, told, |taint| {
                     if failure.code.carries_data() {
                         taint.absorb(Provenance::Untrusted);
                     }
@@ -359,7 +360,7 @@ impl Step<'_> {
                 let output = output.cloned().unwrap_or_else(|| Value::String(summary.clone()));
                 self.call_done(number, output);
             }
-            Err(_) if self.retries(number, RetryClass::Failed, false) && self.try_again(number) => {}
+            Err(_) if self.retries(number, RetryClass::Failed, false) && self.schedule_retry(number) => {}
             Err(why) => self.call_failed(number, Failure::new(Code::SubFailed, why.clone())),
         }
     }

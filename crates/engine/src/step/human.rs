@@ -57,11 +57,17 @@ impl State {
 impl Step<'_> {
     /// Requests a decision and starts its timeout.
     pub(super) fn ask(&mut self, about: DecisionSubject, text: String, digest: Option<Sha256Hex>) {
-        self.ask_at_level(about, text, digest, 0);
+        self.request_decision_at_level(about, text, digest, 0);
     }
 
     /// Requests a decision after `level` escalations.
-    fn ask_at_level(&mut self, about: DecisionSubject, text: String, digest: Option<Sha256Hex>, level: u32) {
+    fn request_decision_at_level(
+        &mut self,
+        about: DecisionSubject,
+        text: String,
+        digest: Option<Sha256Hex>,
+        level: u32,
+    ) {
         if self.is_over() {
             return;
         }
@@ -194,9 +200,9 @@ impl Step<'_> {
                 HumanAction::Modify => self.change_arguments(*number, state_updates),
             },
             DecisionSubject::Calls(session) => match action {
-                HumanAction::Approve => self.approve_together(*session, by),
+                HumanAction::Approve => self.approve_held(*session, by),
                 HumanAction::Reject | HumanAction::Modify => {
-                    self.refuse_together(*session, &rejected(by, message));
+                    self.reject_held(*session, &rejected(by, message));
                 }
             },
             DecisionSubject::Unknown(number) => match action {
@@ -306,14 +312,14 @@ impl Step<'_> {
         }
     }
 
-    pub(super) fn nobody_answered(&mut self, pending: &Pending) {
+    pub(super) fn decision_timed_out(&mut self, pending: &Pending) {
         let Pending::Human { about, text, level, .. } = pending else { return };
         let is_left =
             |place: u32| self.program.node(place).is_some_and(|node| escalation(node, level + 1).is_some());
         if let DecisionSubject::Node(place) = about
             && is_left(*place)
         {
-            return self.ask_at_level(*about, text.clone(), None, level + 1);
+            return self.request_decision_at_level(*about, text.clone(), None, level + 1);
         }
         let expired = Failure::new(Code::ApprovalExpired, "nobody answered in time");
         self.working(*about);
@@ -342,7 +348,7 @@ impl Step<'_> {
                         self.node_failed(node, expired);
                     }
                 }
-                TimeoutOutcome::Reject | TimeoutOutcome::Approve => self.refuse_together(*session, &expired),
+                TimeoutOutcome::Reject | TimeoutOutcome::Approve => self.reject_held(*session, &expired),
             },
             DecisionSubject::Unknown(number) => {
                 let message = "the outcome of a call is not known, and nobody said what came of it in time";

@@ -19,7 +19,7 @@ use serde_json::Value;
 use steward_domain::{AgentApprovals, JsonObject, Mandate, MandatedCall, Role, Sha256Hex, Taint, ToolName};
 
 /// The result of a waiting call, as its agent sees it.
-const WAITS: &str = "This call waits for a person and is not made yet. Make the other calls that the task \
+const HELD_CALL_RESULT: &str = "This call waits for a person and is not made yet. Make the other calls that the task \
     needs and that do not need its result; they are asked about together. When you can do no more without it, \
                      reply in words.";
 /// The text before the results of the calls that waited.
@@ -38,13 +38,13 @@ impl Step<'_> {
         call.resolved = tool.cloned();
         call.needs = Some(NeededApproval { digest: digest.clone(), reason: reason.to_owned() });
         let (owner, mandated) = (call.owner, call.mandated);
-        let Owner::Slot(session, _) = owner else { return self.ask_about(number) };
+        let Owner::Slot(session, _) = owner else { return self.request_approval(number) };
         let by_request = |session: &Session| {
             let spec = self.program.agent(session.agent);
             spec.is_some_and(|spec| spec.agent.approvals == AgentApprovals::ByRequest)
         };
         if !self.state.session(session).is_some_and(by_request) {
-            return self.ask_about(number);
+            return self.request_approval(number);
         }
         if mandated {
             return self.hold(session, number);
@@ -63,7 +63,7 @@ impl Step<'_> {
         }
     }
 
-    fn ask_about(&mut self, number: u32) {
+    fn request_approval(&mut self, number: u32) {
         let needs = self.state.calls.get(&number).and_then(|call| call.needs.clone());
         if let Some(NeededApproval { digest, reason }) = needs {
             self.ask(DecisionSubject::Call(number), reason, Some(digest));
@@ -72,7 +72,7 @@ impl Step<'_> {
 
     /// Parses the mandate of a model's reply. A reply that is no list of calls covers nothing.
     pub(super) fn mandate_replied(&mut self, session: u32, reply: &Reply) {
-        self.use_up(reply.usage);
+        self.add_usage(reply.usage);
         self.state.used.replies += 1;
         if self.over_budget() {
             return;
@@ -184,15 +184,15 @@ impl Step<'_> {
         if let Some(running) = self.state.sessions.get_mut(session as usize) {
             running.waiting.push(number);
         }
-        self.slot_done(session, slot, WAITS.to_owned(), |_| {});
+        self.slot_done(session, slot, HELD_CALL_RESULT.to_owned(), |_| {});
     }
 
     /// Requests approval of all waiting calls at once. Returns false when none waits.
-    pub(super) fn ask_together(&mut self, session: u32) -> bool {
+    pub(super) fn request_approval_of_held(&mut self, session: u32) -> bool {
         let waiting = self.state.session(session).map(|it| it.waiting.clone()).unwrap_or_default();
         match waiting.as_slice() {
             [] => return false,
-            [only] => self.ask_about(*only),
+            [only] => self.request_approval(*only),
             several => {
                 let mut reasons: Vec<&str> = Vec::new();
                 let mut parts =
@@ -211,7 +211,7 @@ impl Step<'_> {
     }
 
     /// A person approved the waiting calls: each gets a gate of its own.
-    pub(super) fn approve_together(&mut self, session: u32, by: &str) {
+    pub(super) fn approve_held(&mut self, session: u32, by: &str) {
         let waiting = self.state.session(session).map(|it| it.waiting.clone()).unwrap_or_default();
         for number in &waiting {
             let gate = EffectId(self.state.next_effect);
@@ -226,7 +226,7 @@ impl Step<'_> {
     }
 
     /// Fails all waiting calls.
-    pub(super) fn refuse_together(&mut self, session: u32, failure: &Failure) {
+    pub(super) fn reject_held(&mut self, session: u32, failure: &Failure) {
         let waiting = self.state.session(session).map(|it| it.waiting.clone()).unwrap_or_default();
         for number in waiting {
             self.call_failed(number, failure.clone());
@@ -234,7 +234,7 @@ impl Step<'_> {
     }
 
     /// A waiting call has its result. The next one is made; after the last the agent continues.
-    pub(super) fn held_done(
+    pub(super) fn held_call_done(
         &mut self,
         session: u32,
         number: u32,

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use steward_domain::{ItemFailure, JsonObject, Provenance};
 
 /// The maximum number of items of one map.
-const MOST_ITEMS: usize = 1000;
+const MAX_MAP_ITEMS: usize = 1000;
 
 /// An item and its index.
 #[derive(Clone, Copy)]
@@ -26,9 +26,9 @@ impl Step<'_> {
     pub(super) fn begin_map(&mut self, place: ProgramIndex, node: &Node) {
         let Some(over) = &node.over else { return };
         let list = match over.evaluate(&|name| self.value_of(name)) {
-            Ok(Value::Array(items)) if items.len() <= MOST_ITEMS => Ok(items),
+            Ok(Value::Array(items)) if items.len() <= MAX_MAP_ITEMS => Ok(items),
             Ok(Value::Array(items)) => {
-                Err(format!("`{}` gives {} items; a map takes {MOST_ITEMS}", over.source(), items.len()))
+                Err(format!("`{}` gives {} items; a map takes {MAX_MAP_ITEMS}", over.source(), items.len()))
             }
             Ok(_) => Err(format!(
                 "`{}` must give a list; a JSON text becomes one with parse_json(…)",
@@ -45,13 +45,13 @@ impl Step<'_> {
             let results = vec![None; items.len()];
             run.map = Some(MapRun { items, untrusted, results, ..MapRun::default() });
         }
-        self.go_on_with_map(place);
+        self.continue_map(place);
     }
 
     /// An item has ended, with success or failure.
     pub(super) fn map_item_ended(&mut self, place: ProgramIndex, index: u32, result: ItemResult) {
-        if self.note_item(place, index, result) {
-            self.go_on_with_map(place);
+        if self.store_item_result(place, index, result) {
+            self.continue_map(place);
         }
     }
 
@@ -61,7 +61,7 @@ impl Step<'_> {
     }
 
     /// Stores the result of an item. Returns false when the node failed with it.
-    fn note_item(&mut self, place: ProgramIndex, index: u32, result: ItemResult) -> bool {
+    fn store_item_result(&mut self, place: ProgramIndex, index: u32, result: ItemResult) -> bool {
         let program = self.program;
         let on_item_error = match program.node(place).map(|node| &node.work) {
             Some(NodeWork::Map { on_item_error, .. }) => *on_item_error,
@@ -85,7 +85,7 @@ impl Step<'_> {
     }
 
     /// Starts as many items as allowed, and joins when none is left.
-    fn go_on_with_map(&mut self, place: ProgramIndex) {
+    fn continue_map(&mut self, place: ProgramIndex) {
         let program = self.program;
         let Some(node) = program.node(place) else { return };
         let NodeWork::Map { work, concurrency, on_item_error } = node.work else { return };
@@ -111,7 +111,7 @@ impl Step<'_> {
                     self.issue_call(number);
                 }
                 Err(failure) => {
-                    if !self.note_item(place, index, ItemResult::Failed(failure)) {
+                    if !self.store_item_result(place, index, ItemResult::Failed(failure)) {
                         return;
                     }
                 }

@@ -139,7 +139,7 @@ impl Step<'_> {
             }
             Event::SubEnded { effect, summary, output, usage, .. } => {
                 if let Some(Pending::Sub { call }) = self.state.pending.remove(effect) {
-                    self.use_up(*usage);
+                    self.add_usage(*usage);
                     self.sub_ended(call, summary, output.as_ref());
                 }
             }
@@ -189,7 +189,7 @@ impl Step<'_> {
                     self.out.push(Effect::Cancel { id: *request });
                     match asked {
                         Pending::Signal { node } => self.signal_expired(node),
-                        asked => self.nobody_answered(&asked),
+                        asked => self.decision_timed_out(&asked),
                     }
                 }
             }
@@ -303,7 +303,7 @@ impl Step<'_> {
         Timestamp::from_micros(self.state.now.micros().saturating_add(micros))
     }
 
-    fn use_up(&mut self, usage: Usage) {
+    fn add_usage(&mut self, usage: Usage) {
         let used = &mut self.state.used;
         used.tokens = used.tokens.saturating_add(usage.input_tokens).saturating_add(usage.output_tokens);
         used.cost_micros = used.cost_micros.saturating_add(usage.cost_micros);

@@ -236,7 +236,7 @@ impl Step<'_> {
     }
 
     /// A subtask failed in a plan that continues: dependent subtasks are skipped.
-    fn skip_needing(&mut self, place: ProgramIndex) {
+    fn skip_dependents(&mut self, place: ProgramIndex) {
         let (program, now) = (self.program, self.state.now);
         let mut missing = vec![place];
         while let Some(place) = missing.pop() {
@@ -319,7 +319,7 @@ impl Step<'_> {
         let joins = self.state.threads.remove(&number).and_then(|thread| thread.joins);
         match joins {
             None if self.program.by_data && self.program.settings().on_failure == OnFailure::Continue => {
-                self.skip_needing(place);
+                self.skip_dependents(place);
             }
             None => {
                 let message = format!("{name}: {}", failure.message);

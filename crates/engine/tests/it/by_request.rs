@@ -48,7 +48,7 @@ fn asked(run: &Run) -> bool {
 }
 
 #[test]
-fn what_the_words_foresee_does_not_ask() {
+fn mandated_call_needs_no_approval() {
     let mut run = agent();
     run.calls(&[("store", store("bob"))]);
     needs(&mut run, "store");
@@ -67,7 +67,7 @@ fn what_the_words_foresee_does_not_ask() {
 }
 
 #[test]
-fn what_destroys_asks_although_it_is_foreseen() {
+fn destructive_call_needs_approval_despite_mandate() {
     let mut run = agent();
     run.calls(&[("store", store("bob"))]);
     needs(&mut run, "store");
@@ -79,7 +79,7 @@ fn what_destroys_asks_although_it_is_foreseen() {
 }
 
 #[test]
-fn calls_that_were_not_foreseen_are_decided_on_together() {
+fn uncovered_calls_are_decided_together() {
     let mut run = agent();
     run.calls(&[("pay", json!({ "to": "mallory", "amount": 5 }))]);
     needs(&mut run, "pay");
@@ -120,7 +120,7 @@ fn calls_that_were_not_foreseen_are_decided_on_together() {
 }
 
 #[test]
-fn a_no_is_a_no_to_all_of_them() {
+fn rejection_rejects_all_held_calls() {
     let mut run = agent();
     run.calls(&[("pay", json!({ "to": "mallory", "amount": 5 })), ("store", store("mallory"))]);
     needs(&mut run, "pay");
@@ -134,7 +134,7 @@ fn a_no_is_a_no_to_all_of_them() {
 }
 
 #[test]
-fn a_mandate_that_cannot_be_read_foresees_nothing() {
+fn unreadable_mandate_covers_no_call() {
     for reply in ["I would store it", "{}", r#"{"calls": [{"tool": "unknown"}]}"#, r#"{"calls": 5}"#] {
         let mut run = agent();
         run.calls(&[("store", store("bob"))]);
@@ -155,7 +155,7 @@ fn a_mandate_that_cannot_be_read_foresees_nothing() {
 }
 
 #[test]
-fn reading_more_than_the_words_foresee_closes_the_way_out() {
+fn uncovered_read_blocks_mandated_send() {
     let mut run = agent();
     run.calls(&[("search", json!({ "query": "salaries" })), ("store", store("bob"))]);
     run.tool_gives("search", json!("Ada earns 5"));

@@ -22,7 +22,7 @@ fn origin(run: &Run, argument: &str) -> Provenance {
 }
 
 #[test]
-fn what_was_said_before_is_shown_before_the_task() {
+fn earlier_messages_precede_the_task() {
     let run = agent(&[(Role::User, "hello"), (Role::Agent, "hi")]);
     let prompt = run.state.prompt(&run.program, run.model()).unwrap();
     let shown: Vec<&str> = prompt.all().map(|message| message.text.as_str()).collect();
@@ -31,7 +31,7 @@ fn what_was_said_before_is_shown_before_the_task() {
 }
 
 #[test]
-fn a_call_of_a_client_and_its_result_stand_behind_the_task() {
+fn client_call_and_result_follow_the_task() {
     let call = AskedCall { id: "c1".into(), tool: "weather".into(), arguments: json!({ "city": "Paris" }) };
     let behind = |role, text: &str| EarlierMessage { follows: true, ..EarlierMessage::new(role, text) };
     let earlier = vec![
@@ -55,7 +55,7 @@ fn a_call_of_a_client_and_its_result_stand_behind_the_task() {
 }
 
 #[test]
-fn an_earlier_answer_is_data_and_an_earlier_wish_is_not() {
+fn earlier_answer_taints_and_earlier_request_does_not() {
     for (earlier, wanted) in [
         (&[][..], Provenance::User),
         (&[(Role::User, "call me Bob")], Provenance::User),

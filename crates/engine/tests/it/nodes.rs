@@ -38,7 +38,7 @@ fn arguments(run: &Run) -> Vec<Value> {
 }
 
 #[test]
-fn a_map_works_on_so_many_at_once_and_joins_in_order() {
+fn map_limits_concurrency_and_joins_in_order() {
     let map = json!({
         "type": "map", "over": "input.names", "tool": "search", "concurrency": 2,
         "arguments": { "q": "${item}", "place": "${index}" },
@@ -168,7 +168,7 @@ fn a_transform_parses_and_shapes() {
 }
 
 #[test]
-fn a_signal_counts_once_fits_its_schema_and_may_come_early() {
+fn signal_is_deduplicated_validated_and_buffered() {
     let waits = || {
         compile(json!({
             "nodes": {
@@ -229,7 +229,7 @@ fn a_retry_policy_says_how_often_and_for_what() {
 }
 
 #[test]
-fn repeating_what_is_not_safe_is_refused() {
+fn unsafe_retry_is_refused() {
     let one = |node: Value| json!({ "nodes": { "only": node }, "entry_point": "only" });
     let retry = |on: Value| json!({ "attempts": 3, "on": on });
     refused(
@@ -254,7 +254,7 @@ fn repeating_what_is_not_safe_is_refused() {
 }
 
 #[test]
-fn an_approval_is_passed_on_and_then_expires() {
+fn approval_escalates_and_then_expires() {
     let ask = json!({
         "type": "human", "input": "Refund?", "approvers": ["clerks"], "expires_seconds": 60,
         "escalate": [{ "to": ["managers"], "expires_seconds": 30 }],
@@ -276,7 +276,7 @@ fn an_approval_is_passed_on_and_then_expires() {
 }
 
 #[test]
-fn a_run_that_ends_with_a_no_is_rejected_not_completed() {
+fn run_ended_by_rejection_has_status_rejected() {
     let flow = json!({
         "nodes": { "ask": { "type": "human", "input": "Pay?" }, "pay": { "type": "tool", "tool": "pay" } },
         "edges": [{ "from": "ask", "to": { "approve": "pay", "reject": "__end__" } }], "entry_point": "ask",

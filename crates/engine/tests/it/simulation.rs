@@ -475,7 +475,7 @@ fn play(seed: u64, thorough: bool) -> (String, String) {
 /// The world is wild enough: it finishes tasks, and it makes them fail in most of the ways there
 /// are.
 #[test]
-fn the_world_shows_most_endings() {
+fn simulation_reaches_most_outcomes() {
     let mut endings: BTreeMap<String, u32> = BTreeMap::new();
     for seed in 0..300 {
         let mut world = World::new(seed);

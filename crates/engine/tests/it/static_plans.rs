@@ -169,7 +169,7 @@ fn a_result_chooses_neither_a_step_nor_a_literal() {
 }
 
 #[test]
-fn places_to_send_to_are_the_persons_only_where_they_typed_them() {
+fn recipients_are_trusted_only_if_typed_by_the_user() {
     let label = |words: &str, to: Value| {
         let run = run(words, json!([{ "id": "a", "tool": "pay", "arguments": { "to": to } }]));
         open(&run)[0].2["to"].as_str().unwrap().to_owned()
@@ -197,7 +197,7 @@ fn a_value_that_the_person_typed_or_the_server_named_is_proven() {
 }
 
 #[test]
-fn conditions_leave_steps_out_and_the_answer_says_so() {
+fn conditions_skip_steps_and_the_answer_reports_it() {
     let steps = json!([
         { "id": "found", "tool": "search", "arguments": { "query": "x" } },
         { "id": "made", "tool": "store", "when": { "value": { "$ref": "found.rows" }, "is": "empty" },
@@ -235,7 +235,7 @@ fn conditions_leave_steps_out_and_the_answer_says_so() {
 }
 
 #[test]
-fn a_no_stops_what_changes_and_the_rest_is_told() {
+fn rejection_stops_changes_and_is_reported() {
     let mut run = run(
         WORDS,
         json!([
@@ -256,7 +256,7 @@ fn a_no_stops_what_changes_and_the_rest_is_told() {
 }
 
 #[test]
-fn a_no_to_one_item_is_a_no_to_that_item() {
+fn rejected_item_skips_only_that_item() {
     let mut run = run(
         WORDS,
         json!([{ "id": "a", "tool": "pay", "for_each": ["ann", "bob"], "arguments": { "to": { "$ref": "item" } } }]),

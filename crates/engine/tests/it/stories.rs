@@ -135,7 +135,7 @@ fn the_primary_tool_times_out_and_the_fallback_finishes() {
 }
 
 #[test]
-fn what_cannot_pass_is_not_tried_again() {
+fn permanent_failure_is_not_retried() {
     for (class, code) in
         [(Class::User, "TOOL_FAILED"), (Class::Bug, "TOOL_FAILED"), (Class::Denied, "DENIED")]
     {
@@ -147,7 +147,7 @@ fn what_cannot_pass_is_not_tried_again() {
 }
 
 #[test]
-fn a_payment_that_may_have_happened_is_never_repeated_unasked() {
+fn unknown_payment_is_not_repeated_without_approval() {
     for outcome in [ToolOutcome::TimedOut, ToolOutcome::Unknown] {
         let mut run = one_tool("pay");
         run.tool_ends("pay", outcome);
@@ -225,7 +225,7 @@ fn a_and_b_run_at_once_then_c() {
 }
 
 #[test]
-fn joins_take_any_or_some_and_tell_of_failures() {
+fn joins_accept_any_or_some_and_report_failures() {
     let flow = |join: serde_json::Value, partial: bool| {
         json!({
             "nodes": {
@@ -270,7 +270,7 @@ fn a_plan_finds_its_order_from_inputs_and_outputs() {
 }
 
 #[test]
-fn a_plan_that_goes_on_skips_only_what_needs_the_failed_step() {
+fn continuing_plan_skips_only_dependents() {
     let plan: Plan = serde_json::from_value(json!({
         "plan_id": TASK, "request_id": TASK, "total_estimated_seconds": 0.0,
         "created_at": "2026-01-01T00:00:00Z",
@@ -305,7 +305,7 @@ fn a_plan_that_goes_on_skips_only_what_needs_the_failed_step() {
 }
 
 #[test]
-fn routes_and_conditions_choose_the_way() {
+fn routes_and_conditions_choose_the_edge() {
     let flow = json!({
         "nodes": {
             "sort": { "type": "agent", "agent": "worker", "routing_key": "nodes.sort.output" },
@@ -369,7 +369,7 @@ fn budgets_end_a_run_clearly() {
 }
 
 #[test]
-fn a_model_that_repeats_itself_or_talks_nonsense_is_stopped() {
+fn repeating_or_invalid_model_is_stopped() {
     let mut run = agent();
     for round in 0.. {
         run.calls(&[("search", json!({ "q": "same" }))]);
@@ -431,7 +431,7 @@ fn a_model_that_cannot_be_reached_is_tried_again_with_the_servers_delay() {
 }
 
 #[test]
-fn the_oldest_messages_go_first_and_calls_keep_their_answers() {
+fn oldest_messages_are_dropped_with_their_results() {
     let limits = Limits { context_tokens: Some(400), ..Limits::default() };
     let settings = Settings { limits, ..Settings::default() };
     let mut run = Run::start(Definitions::new().agent_program("worker", settings), json!("The task itself"));
@@ -531,7 +531,7 @@ fn late_and_doubled_events_change_nothing() {
 }
 
 #[test]
-fn a_cancelled_task_calls_off_what_is_pending() {
+fn cancelled_task_cancels_pending_effects() {
     let mut run = agent();
     run.calls(&[("search", json!({})), ("store", json!({}))]);
     let at = run.now();
@@ -563,7 +563,7 @@ fn a_task_is_forked_from_any_step_with_keys_of_its_own() {
 }
 
 #[test]
-fn a_state_is_shown_in_the_shape_of_s2() {
+fn state_is_projected_to_the_data_model() {
     let mut run = agent();
     run.calls(&[("search", json!({ "q": "tea" }))]);
     run.tool_gives("search", json!("found"));

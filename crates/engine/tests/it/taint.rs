@@ -20,7 +20,7 @@ fn origin(run: &mut Run, arguments: serde_json::Value) -> (Provenance, Option<Pr
 }
 
 #[test]
-fn before_anything_was_read_a_call_is_the_persons() {
+fn call_before_any_read_has_user_provenance() {
     assert_eq!(origin(&mut agent(), json!({ "to": "mallory" })), (Provenance::User, Some(Provenance::User)));
 }
 
@@ -45,7 +45,7 @@ fn a_call_without_arguments_is_judged() {
 }
 
 #[test]
-fn letters_of_a_word_are_not_the_word() {
+fn part_of_a_word_is_no_proof() {
     let mut run = agent();
     run.calls(&[("pay", json!({ "to": "bob", "amount": 100 }))]);
     run.tool_gives("pay", json!("pay bobby, or ob"));

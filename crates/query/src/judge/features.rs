@@ -276,8 +276,7 @@ impl Judge<'_> {
             let magnitudes: &[f64] = if mark.text.contains(' ') { &[1.0, 1e3, 1e6, 1e9] } else { &[1.0] };
             (facts.numbers.iter()).any(|n| {
                 magnitudes.iter().any(|times| (n * times - number).abs() <= 1e-9 * number.abs().max(1.0))
-            })
-                || facts.limit.is_some_and(|limit| (limit as f64 - number).abs() < 1e-9)
+            }) || facts.limit.is_some_and(|limit| (limit as f64 - number).abs() < 1e-9)
                 || facts.dates.iter().any(|date| date.starts_with(&format!("{number}")))
         });
         let by_period = mark.period.as_ref().is_some_and(|period| {

@@ -177,9 +177,10 @@ impl<'a> Schema<'a> {
                 score -= 2.0;
             }
             // A category that many rows share names none of them.
-            let shared = known.columns.get(column).is_some_and(|column| {
-                column.seen > 4 && column.distinct * 2 < column.seen && score <= 1.0
-            });
+            let shared = known
+                .columns
+                .get(column)
+                .is_some_and(|column| column.seen > 4 && column.distinct * 2 < column.seen && score <= 1.0);
             score -= 0.01 * column as f32 + if shared { 3.5 } else { 0.0 };
             if best.is_none_or(|(top, _)| score > top) {
                 best = Some((score, place));

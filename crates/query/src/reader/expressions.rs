@@ -125,8 +125,7 @@ impl Writer<'_> {
                 Expr::Aggregate(*aggregate, vec![cell])
             }
             Measure::PerMany(left, many, right) => {
-                let each =
-                    Expr::Arithmetic('/', Box::new(self.measure(left)), Box::new(self.measure(right)));
+                let each = Expr::Arithmetic('/', Box::new(self.measure(left)), Box::new(self.measure(right)));
                 Expr::Arithmetic('*', Box::new(each), Box::new(Expr::Literal(literal(*many))))
             }
             Measure::Span(place, unit) => {

@@ -191,7 +191,9 @@ impl Filter {
             Self::Any(sets) => sets.iter().flatten().flat_map(Self::places).collect(),
             Self::Columns(left, _, right) => vec![*left, *right],
             Self::Average(place, _, Some(within)) => vec![*place, *within],
-            Self::SameAs(place, of) | Self::Never(place, of) => of.iter().flat_map(Self::places).chain([*place]).collect(),
+            Self::SameAs(place, of) | Self::Never(place, of) => {
+                of.iter().flat_map(Self::places).chain([*place]).collect()
+            }
             other => vec![other.place()],
         }
     }

@@ -393,9 +393,7 @@ fn is_safe(measure: &Measure) -> bool {
         Measure::Ratio(left, right)
         | Measure::Percent(left, right)
         | Measure::PerMany(left, _, right)
-        | Measure::Less(left, right) => {
-            is_safe(left) && is_safe(right)
-        }
+        | Measure::Less(left, right) => is_safe(left) && is_safe(right),
         Measure::Span(..) => true,
         Measure::OfWhere(aggregate, ..) => {
             matches!(aggregate, Aggregate::CountDistinct | Aggregate::Min | Aggregate::Max)

@@ -81,7 +81,7 @@ pub struct Shown {
 
 /// A chart of the answer.
 #[derive(Debug, Clone)]
-pub struct Charted {
+pub struct AnswerChart {
     /// The specification of the chart.
     pub spec: Spec,
     /// The table that it is drawn from.
@@ -118,7 +118,7 @@ pub struct Answer {
     /// The tables; the first is the answer.
     pub tables: Vec<Shown>,
     /// The charts.
-    pub charts: Vec<Charted>,
+    pub charts: Vec<AnswerChart>,
     /// The origin of each number.
     pub evidence: Vec<Evidence>,
     /// How the question was interpreted.
@@ -351,7 +351,7 @@ pub(super) fn compose(bench: &Workbench, work: &Work, done: Done, record: &Recor
             && let Ok(plot) =
                 serde_json::from_value::<steward_analysis::tools::PlotRender>(ended.step.arguments.clone())
         {
-            answer.charts.push(Charted { input: plot.input.clone(), spec: plot.spec(), drawn });
+            answer.charts.push(AnswerChart { input: plot.input.clone(), spec: plot.spec(), drawn });
             continue;
         }
         if let Some(text) = output.text {

@@ -128,7 +128,7 @@ impl Question<'_> {
         let limit = Duration::from_secs(u64::from(self.ask.constraints.timeout_seconds.get()));
         let effects = QuestionEffects::new(self.context, record.writer(), bench, work, names, limit);
         let input = json!({ "question": self.ask.question.trim() });
-        run::carry_out_plan(&effects, &mut record.log, program, input, self.watch).await?;
+        run::execute_plan(&effects, &mut record.log, program, input, self.watch).await?;
         let mut ended = effects.into_ended();
         let mut steps: Vec<Ended> = Vec::new();
         for place in in_order(&work.steps) {

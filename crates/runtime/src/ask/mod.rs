@@ -208,14 +208,14 @@ impl carry::Question<'_> {
 
     /// Answers the question under its task, which ends with the answer or the error.
     async fn answer(&self, record: &mut Record) -> Result<Answer> {
-        let answered = self.plan_and_carry_out(record).await;
+        let answered = self.plan_and_execute(record).await;
         if let Err(error) = &answered {
             record.end(Err(error.to_string())).await?;
         }
         answered
     }
 
-    async fn plan_and_carry_out(&self, record: &mut Record) -> Result<Answer> {
+    async fn plan_and_execute(&self, record: &mut Record) -> Result<Answer> {
         let Self { context, ask, talk, data, watch, .. } = self;
         let tell = |what: &str| watch(ProgressEvent::Working { what: what.to_owned() });
         tell("Reading the data");

@@ -22,7 +22,7 @@ pub(super) const SURE: f64 = steward_analysis::propose::SURE;
 const SETTLED: f64 = 0.8;
 
 /// The confidence from which a question is treated as written instructions.
-const INSTRUCTED: f64 = 0.75;
+const INSTRUCTIONS_THRESHOLD: f64 = 0.75;
 
 /// The confidence from which a filtered reading has priority over unfiltered statistics.
 const LIKELY: f64 = 0.3;
@@ -329,7 +329,7 @@ async fn local(
     };
     let is_short = ask.question.split_whitespace().count() < INSTRUCTIONS;
     if let Some((table, procedure)) = &procedure
-        && procedure.confidence >= INSTRUCTED
+        && procedure.confidence >= INSTRUCTIONS_THRESHOLD
         && (!is_short || has_conditions(procedure))
     {
         return (Planned::Work(from_procedure(table, procedure.clone(), visible)), Vec::new());
@@ -366,7 +366,7 @@ async fn local(
     };
     let planned = match (outcome, procedure) {
         (Outcome::Read(reading), Some((table, procedure)))
-            if procedure.confidence > reading.confidence.min(INSTRUCTED)
+            if procedure.confidence > reading.confidence.min(INSTRUCTIONS_THRESHOLD)
                 && (has_conditions(&procedure) || !has_likely_filter(&reading)) =>
         {
             Planned::Work(from_procedure(&table, procedure, visible))

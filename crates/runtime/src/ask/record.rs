@@ -82,7 +82,7 @@ impl Record {
             loop {
                 tokio::time::sleep(holder.lease / 3).await;
                 // A lost lease fails the next write; an unavailable store may recover.
-                let _seen_at_the_next_write = writer.renew(holder.until(clock.now())).await;
+                let _fails_next_write = writer.renew(holder.until(clock.now())).await;
             }
         });
         Self { context: context.clone(), user, task, log, request: None, heartbeat }
@@ -132,7 +132,7 @@ impl Record {
     }
 
     /// Sets the request of a resumed task.
-    pub(crate) fn take_request(&mut self, request: Option<Valid<AnalysisRequest>>) {
+    pub(crate) fn set_request(&mut self, request: Option<Valid<AnalysisRequest>>) {
         self.request = request;
     }
 
@@ -242,7 +242,7 @@ impl Drop for Record {
         if self.log.close(Err("it was called off before its end".to_owned())).is_ok() {
             let writer = self.log.journal_writer.clone();
             self.heartbeat.spawn(async move {
-                let _or_the_lease_runs_out = writer.flush().await;
+                let _or_lease_expires = writer.flush().await;
             });
             self.heartbeat.detach_all();
         }

@@ -58,7 +58,7 @@ impl StoredQuestion {
 
 impl AppContext {
     /// Answers a stored question under its task. Returns the result of the task.
-    pub(crate) async fn answer_again(
+    pub(crate) async fn resume_question(
         &self,
         stored: &StoredQuestion,
         mut record: Record,
@@ -97,9 +97,9 @@ impl AppContext {
     }
 
     /// Ends a question that is not resumed, with the reason.
-    pub(crate) async fn give_up_question(&self, mut record: Record, reason: &str) -> Result<()> {
+    pub(crate) async fn fail_question(&self, mut record: Record, reason: &str) -> Result<()> {
         let scope = Scope::User(record.user.clone());
-        record.take_request(self.store.request(&scope, record.task).await?);
+        record.set_request(self.store.request(&scope, record.task).await?);
         let data: Json = json!({ "status": "failed", "error": reason });
         record.note(EventType::Answered, "runtime", data)?;
         record.finish(RequestStatus::Failed, Err(reason.to_owned())).await

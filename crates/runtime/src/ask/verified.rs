@@ -22,7 +22,7 @@ const NEAREST: usize = 4;
 /// The similarity from which two questions may be paraphrases.
 const NEAR: f32 = 0.45;
 /// The confidence of an answer with a verified statement.
-const VOUCHED: f64 = 0.98;
+const VERIFIED_CONFIDENCE: f64 = 0.98;
 
 /// The verification of an answer.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -155,7 +155,7 @@ pub(super) async fn find(
     let mut work = match statement {
         Statement::Reading(mut reading) => {
             reading.unexplained.clear();
-            reading.confidence = VOUCHED;
+            reading.confidence = VERIFIED_CONFIDENCE;
             for named in &mut reading.queries {
                 named.title = ask.question.trim().to_owned();
             }
@@ -172,7 +172,7 @@ pub(super) async fn find(
                 shown: true,
             }],
             planner: "verified",
-            confidence: VOUCHED,
+            confidence: VERIFIED_CONFIDENCE,
             ..Work::default()
         },
     };

@@ -247,7 +247,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reading_tells_how_far_it_is_when_it_takes_long() {
+    fn slow_read_reports_progress() {
         let progress = OpenProgress { sources: 12, of: 27, bytes: 20_000_000, of_bytes: 80_000_000 };
         assert_eq!(reading(progress, Duration::from_secs(1)), None);
         assert_eq!(

@@ -13,7 +13,7 @@ mod view;
 
 pub use cache::BoardCache;
 pub use page::board_page;
-pub use view::{BoardChoice, BoardView, FilterChoices, GrantsOver, TileColumn, TileRows, TileStatus};
+pub use view::{BoardChoice, BoardView, DataGrantsResolver, FilterChoices, TileColumn, TileRows, TileStatus};
 
 use crate::ask::{AppContext, Ask, Workspace};
 use crate::error::{Error, Result};
@@ -32,7 +32,7 @@ use uuid::Uuid;
 /// The default number of seconds for which the results of a board are cached.
 pub const FRESH_SECONDS: u32 = 60;
 /// The maximum lifetime of a link, in hours.
-pub const MOST_LINK_HOURS: u32 = 24 * 90;
+pub const MAX_LINK_HOURS: u32 = 24 * 90;
 
 /// A new tile for an answer, or the changes of a tile.
 #[derive(Debug, Clone, Default)]
@@ -226,8 +226,8 @@ impl AppContext {
         filters: Vec<BoardFilter>,
         surface: &str,
     ) -> Result<BoardLink> {
-        if !(1..=MOST_LINK_HOURS).contains(&hours) {
-            return Err(Error::Board(format!("a link lives from 1 to {MOST_LINK_HOURS} hours, not {hours}")));
+        if !(1..=MAX_LINK_HOURS).contains(&hours) {
+            return Err(Error::Board(format!("a link lives from 1 to {MAX_LINK_HOURS} hours, not {hours}")));
         }
         let now = self.clock.now();
         let link = BoardLink {

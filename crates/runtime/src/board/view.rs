@@ -25,7 +25,7 @@ use steward_domain::{
 /// The maximum number of rows of a tile.
 pub(super) const MOST_ROWS: usize = 500;
 /// The maximum number of values that a filter offers.
-const MOST_OPTIONS: u64 = 200;
+const MAX_FILTER_OPTIONS: u64 = 200;
 
 /// The choices of a viewer.
 #[derive(Debug, Clone, Default)]
@@ -39,7 +39,7 @@ pub struct BoardChoice {
 }
 
 /// The access rights of a viewer to some data, or the reason of a refusal.
-pub type GrantsOver<'a> = &'a (dyn Fn(&[String]) -> Result<Ask> + Send + Sync);
+pub type DataGrantsResolver<'a> = &'a (dyn Fn(&[String]) -> Result<Ask> + Send + Sync);
 
 /// A board as one viewer sees it.
 #[derive(Debug, Clone, Serialize)]
@@ -169,7 +169,7 @@ impl AppContext {
         board: &Board,
         viewer: &UserId,
         choice: &BoardChoice,
-        grants: GrantsOver<'_>,
+        grants: DataGrantsResolver<'_>,
         cache: Option<&BoardCache>,
     ) -> Result<BoardView> {
         let filters = filters_now(board, choice);
@@ -209,7 +209,12 @@ impl AppContext {
     }
 
     /// The cache key: everything that the rows of a board depend on.
-    fn key_of(&self, board: &Board, filters: &[BoardFilter], grants: GrantsOver<'_>) -> Result<String> {
+    fn key_of(
+        &self,
+        board: &Board,
+        filters: &[BoardFilter],
+        grants: DataGrantsResolver<'_>,
+    ) -> Result<String> {
         let over = |data: &Vec<String>| match grants(data) {
             Ok(ask) => json!({
                 "policy": ask.policy, "tables": ask.tables, "rows": ask.rows, "constraints": ask.constraints,
@@ -252,7 +257,7 @@ impl AppContext {
         &self,
         board: &Board,
         filters: &[BoardFilter],
-        grants: GrantsOver<'_>,
+        grants: DataGrantsResolver<'_>,
         viewer: &UserId,
         as_of: Timestamp,
     ) -> Result<BoardRows> {
@@ -440,7 +445,7 @@ async fn offer(choice: &mut FilterChoices, bench: &Workbench, visible: &Catalogu
     } else {
         let items = vec![item(expr.clone(), "value")];
         let order = vec![(expr.clone(), false)];
-        Query { items, distinct: true, order, limit: Some(MOST_OPTIONS + 1), ..query }
+        Query { items, distinct: true, order, limit: Some(MAX_FILTER_OPTIONS + 1), ..query }
     };
     let output = bench.call("sql.run", &run_arguments(bench, &query), "board_filter_values").await?;
     let frame = output.frame.unwrap_or_default();
@@ -452,8 +457,12 @@ async fn offer(choice: &mut FilterChoices, bench: &Workbench, visible: &Catalogu
         let ends = (frame.cell(0, 0), frame.cell(0, 1));
         choice.range = (!ends.0.is_null()).then(|| (text(ends.0), text(ends.1)));
     } else {
-        choice.options =
-            frame.column(0).filter(|value| !value.is_null()).take(MOST_OPTIONS as usize).map(text).collect();
+        choice.options = frame
+            .column(0)
+            .filter(|value| !value.is_null())
+            .take(MAX_FILTER_OPTIONS as usize)
+            .map(text)
+            .collect();
     }
     Ok(())
 }

@@ -28,7 +28,7 @@ pub(super) struct Call {
 impl Work {
     /// Completes the arguments: names of earlier results for pronouns, and the conversation id of a
     /// tool that keeps one.
-    pub(super) fn carry_over(
+    pub(super) fn complete_arguments(
         &self,
         tool: &str,
         step: &Step,
@@ -87,7 +87,7 @@ impl Work {
         }
         request.context = Context::within(self.chat.limits.call.min(self.left().saturating_sub(GRACE)));
         let at = app.clock.now();
-        let result = self.chat.through_the_desk(&request).await;
+        let result = self.chat.call_gateway(&request).await;
         Call { tool: tool.to_owned(), arguments, at, result }
     }
 
@@ -102,7 +102,7 @@ impl Work {
 
 impl ChatService {
     /// One call; other errors are converted to errors of the tools crate.
-    pub(super) async fn through_the_desk(&self, request: &Request) -> std::result::Result<Receipt, Error> {
+    pub(super) async fn call_gateway(&self, request: &Request) -> std::result::Result<Receipt, Error> {
         self.toolbox.call(request).await.map_err(|error| match error {
             crate::Error::Tools(error) => error,
             other => {

@@ -2,7 +2,7 @@
 //! decides their order: [`super::effects`] compiles them to a plan.
 
 use super::call::{Call, GRACE, threads, value_of};
-use super::confirm::{Confirming, Exact};
+use super::confirm::{Exact, PendingConfirmation};
 use super::effects::{TurnEffects, TurnStep};
 use super::find::Checked;
 use super::memory::Memory;
@@ -10,7 +10,7 @@ use super::model_turn::ModelMemory;
 use super::{ChatService, ProgressEvent, Turn, Watch};
 use crate::ask::{Answer, Ask, Reading, Record};
 use crate::error::Result;
-use crate::run::carry_out_plan;
+use crate::run::execute_plan;
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -116,7 +116,7 @@ pub(super) struct Done {
     /// The clarifying question, with the steps that are still to be done.
     pub(super) question: Option<Pending>,
     /// The calls that wait for confirmation.
-    pub(super) confirming: Option<Confirming>,
+    pub(super) confirming: Option<PendingConfirmation>,
     /// Whether the user declined.
     pub(super) declined: bool,
     /// Calls that another user must approve.
@@ -154,7 +154,7 @@ impl Work {
         let effects = TurnEffects::new(self, steps);
         let program = Arc::new(effects.program()?);
         let input = json!({ "said": Redactor::shared().redact_secrets(&self.turn.said) });
-        carry_out_plan(&effects, &mut record.log, program, input, watch).await?;
+        execute_plan(&effects, &mut record.log, program, input, watch).await?;
         let mut came = effects.take_ended();
         let mut done = Done::default();
         for (place, one) in effects.steps().iter().enumerate() {
@@ -273,7 +273,7 @@ impl Work {
             return ended;
         }
         for arguments in &mut calls {
-            self.carry_over(tool, step, given, arguments);
+            self.complete_arguments(tool, step, given, arguments);
         }
         if step.destructive || self.is_guessed(step, tool) {
             ended.came = StepOutcome::Confirm(self.exact(step, tool, calls, &ended.targets));

@@ -5,7 +5,7 @@
 //! a model.
 
 use super::carry::Done;
-use super::model_turn::{ASSISTANT, ToldTurn};
+use super::model_turn::{ASSISTANT, FinishedTurn};
 use super::{ChatService, Opened, Reply, Turn, Watch, note};
 use crate::ask::Record;
 use crate::error::{Error, Result};
@@ -33,14 +33,14 @@ impl ChatService {
     }
 
     /// Answers a client's message with its options. It needs a model.
-    pub async fn say_for_client(
+    pub async fn answer_for_client(
         &self,
         turn: &Turn,
         client: ClientTurn,
         watch: Watch<'_>,
         stop: &CancellationToken,
     ) -> Result<Reply> {
-        self.say_for(turn, Some(Arc::new(client)), watch, stop).await
+        self.answer_turn(turn, Some(Arc::new(client)), watch, stop).await
     }
 
     pub(super) async fn client_turn(
@@ -50,7 +50,7 @@ impl ChatService {
         record: &mut Record,
         watch: Watch<'_>,
         stop: &CancellationToken,
-    ) -> Result<ToldTurn> {
+    ) -> Result<FinishedTurn> {
         let Some(model) = &self.model else {
             return Err(Error::Program("there is no model for conversations".to_owned()));
         };

@@ -211,7 +211,7 @@ fn decides(ended: &[Ended], place: usize) -> bool {
 fn asked(understood: &Understood, done: &Done) -> Option<Asked> {
     if let Some(confirming) = &done.confirming {
         let offer = |label: String| Offered { say: label.clone(), label, record: None };
-        let options = vec![offer(confirm::label(confirming)), offer(confirm::LEAVE.to_owned())];
+        let options = vec![offer(confirm::label(confirming)), offer(confirm::DECLINE_LABEL.to_owned())];
         return Some(Asked { text: confirm::question(confirming), options });
     }
     if done.declined {
@@ -263,12 +263,12 @@ fn outside(work: &Work) -> String {
 }
 
 fn able(work: &Work) -> String {
-    let known = able_now(work);
+    let known = available_domains_text(work);
     let words = std::iter::once(known.as_str()).chain(work.absent.iter().map(String::as_str));
     words.filter(|words| !words.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
-fn able_now(work: &Work) -> String {
+fn available_domains_text(work: &Work) -> String {
     let titles: Vec<String> = fields(work).iter().map(|domain| domain.display_name.to_string()).collect();
     match titles.split_last() {
         // Servers are configured, although they did not start.

@@ -46,7 +46,7 @@ pub(super) struct Exact {
 
 /// Calls that wait for confirmation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct Confirming {
+pub(super) struct PendingConfirmation {
     pub(super) calls: Vec<Exact>,
     /// The turn that asked: each call is a gate of it, which is decided once.
     pub(super) task: TaskId,
@@ -58,7 +58,7 @@ pub(super) struct Confirming {
 
 /// The decision of the user.
 pub(super) enum Decided<'a> {
-    Yes(&'a Confirming),
+    Yes(&'a PendingConfirmation),
     No,
 }
 
@@ -169,7 +169,7 @@ impl Work {
     /// failure ends it.
     pub(super) async fn confirmed(
         self: &Arc<Self>,
-        confirming: &Confirming,
+        confirming: &PendingConfirmation,
         record: &mut Record,
         watch: Watch<'_>,
     ) -> Result<Done> {
@@ -212,7 +212,7 @@ impl Work {
 
     /// Journals that the shown calls are not made: they were rejected, or the user sent something
     /// else.
-    pub(super) fn not_agreed(&self, record: &mut Record, decision: &str) -> Result<()> {
+    pub(super) fn record_declined(&self, record: &mut Record, decision: &str) -> Result<()> {
         let Some(confirming) = &self.memory.confirming else { return Ok(()) };
         let by = Label::new(self.turn.caller.user.as_str())?;
         self.note(
@@ -264,7 +264,7 @@ impl Work {
             let until = Timestamp::from_micros(record.now().micros().saturating_add(micros));
             self.note(record, EventType::ApprovalRequested, &theirs, json!({ "until": until }))?;
             let rest = rest(&done.ended);
-            done.confirming = Some(Confirming { calls: theirs, task: self.task, rest, until });
+            done.confirming = Some(PendingConfirmation { calls: theirs, task: self.task, rest, until });
         }
         Ok(())
     }
@@ -281,10 +281,10 @@ fn rest(ended: &[Ended]) -> Vec<Step> {
 }
 
 /// The label of the option that declines.
-pub(super) const LEAVE: &str = "Leave it as it is";
+pub(super) const DECLINE_LABEL: &str = "Leave it as it is";
 
 /// The label of the option that confirms: "Delete note 3 “Garden plan”".
-pub(super) fn label(confirming: &Confirming) -> String {
+pub(super) fn label(confirming: &PendingConfirmation) -> String {
     let mut letters = confirming.calls.first().map_or("do it", |call| call.what.as_str()).chars();
     let first: String =
         letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default();
@@ -295,7 +295,7 @@ pub(super) fn label(confirming: &Confirming) -> String {
 }
 
 /// The confirmation question.
-pub(super) fn question(confirming: &Confirming) -> String {
+pub(super) fn question(confirming: &PendingConfirmation) -> String {
     let final_word = if confirming.calls.iter().any(|call| call.step.destructive) {
         " This cannot be undone."
     } else {

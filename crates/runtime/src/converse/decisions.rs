@@ -26,17 +26,17 @@ pub(super) const DECIDED: &str = "decided";
 impl ChatService {
     /// Reports all unreported decisions over calls of a conversation. Returns whether there was
     /// one.
-    pub async fn tell_decisions(&self, user: &UserId, id: ConversationId) -> Result<bool> {
+    pub async fn report_decisions(&self, user: &UserId, id: ConversationId) -> Result<bool> {
         let lock = self.turn_of(id);
         let mine = lock.lock().await;
-        let told = self.tell_decided(user, id).await;
+        let told = self.report_decided(user, id).await;
         drop(mine);
         self.forget_turn(Some(id));
         Ok(!told?.is_empty())
     }
 
     /// The same while the conversation's lock is held; returns the reported texts.
-    pub(super) async fn tell_decided(&self, user: &UserId, id: ConversationId) -> Result<Vec<String>> {
+    pub(super) async fn report_decided(&self, user: &UserId, id: ConversationId) -> Result<Vec<String>> {
         let (store, scope) = (&self.app().store, Scope::User(user.clone()));
         let window = store.window(&scope, id, WINDOW).await?;
         let mut told = Vec::new();

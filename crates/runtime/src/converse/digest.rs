@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_short_conversation_is_told_as_it_is() {
+    fn short_conversation_is_unchanged() {
         let said = [(Role::User, "a"), (Role::Agent, "b")];
         let told = shorten(&said);
         assert_eq!(told.iter().map(|one| one.text.as_str()).collect::<Vec<_>>(), ["a", "b"]);
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_one_keeps_its_newest_messages_and_a_line_of_the_others() {
+    fn long_conversation_keeps_newest_messages() {
         let texts: Vec<String> =
             (0..60).map(|number| format!("message {number} {}", "x".repeat(300))).collect();
         let said: Vec<(Role, &str)> = texts.iter().map(|text| (Role::User, text.as_str())).collect();

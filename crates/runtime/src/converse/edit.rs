@@ -3,7 +3,7 @@
 //! Invariant: the journal records each change and its author. A title is personal data, so it is in
 //! the row only, and is removed when the conversation is deleted.
 
-use super::ending::EndedBy;
+use super::ending::ConversationEndedBy;
 use crate::error::Result;
 use crate::journal_writer::JournalWriter;
 use serde_json::{Map, Value, json};
@@ -15,7 +15,7 @@ use steward_store::{Change, Commit, Error, Scope, Store};
 const TITLE: &str = "title";
 
 /// The longest title, in characters.
-pub const LONGEST_TITLE: usize = 200;
+pub const MAX_TITLE_CHARS: usize = 200;
 
 /// The title that the user gave to a conversation.
 #[must_use]
@@ -34,7 +34,7 @@ async fn write(
     known: &Conversation,
     change: Change,
     mut data: Map<String, Value>,
-    by: EndedBy<'_>,
+    by: ConversationEndedBy<'_>,
 ) -> Result<()> {
     data.insert("by".into(), json!(by.user));
     let entry = Draft::new(EventType::ConversationChanged, Label::new(by.door)?, data);
@@ -44,7 +44,12 @@ async fn write(
 }
 
 /// Makes an archived conversation active again.
-pub async fn restore(store: &dyn Store, scope: &Scope, id: ConversationId, by: EndedBy<'_>) -> Result<()> {
+pub async fn restore(
+    store: &dyn Store,
+    scope: &Scope,
+    id: ConversationId,
+    by: ConversationEndedBy<'_>,
+) -> Result<()> {
     let known = found(store, scope, id).await?;
     if known.status == ConversationStatus::Active {
         return Ok(());
@@ -60,10 +65,10 @@ pub async fn rename(
     scope: &Scope,
     id: ConversationId,
     title: &str,
-    by: EndedBy<'_>,
+    by: ConversationEndedBy<'_>,
 ) -> Result<()> {
     let known = found(store, scope, id).await?;
-    let title: String = title.trim().chars().take(LONGEST_TITLE).collect();
+    let title: String = title.trim().chars().take(MAX_TITLE_CHARS).collect();
     let renamed = known.clone().with(|one| {
         if title.is_empty() {
             one.metadata.remove(TITLE);

@@ -37,7 +37,7 @@ const MESSAGES: u32 = 500;
 
 /// Who ends it, when, and on which surface.
 #[derive(Debug, Clone, Copy)]
-pub struct EndedBy<'a> {
+pub struct ConversationEndedBy<'a> {
     /// The user.
     pub user: &'a UserId,
     /// The surface of the request, as the journal names it.
@@ -53,7 +53,7 @@ pub async fn end(
     scope: &Scope,
     id: ConversationId,
     ending: Ending,
-    by: EndedBy<'_>,
+    by: ConversationEndedBy<'_>,
 ) -> Result<()> {
     let missing = || Error::NotFound { what: "conversation", id: id.to_string() };
     let found = store.conversation(scope, id).await?.ok_or_else(missing)?;
@@ -75,7 +75,7 @@ pub async fn end(
     // Deletes the files of the answers, and erases their content in the journal.
     for task in tasks {
         for kept in store.artifacts(&own, task).await? {
-            let _it_may_be_gone_already = tokio::fs::remove_file(placed(artifacts, &kept.content_ref)).await;
+            let _may_be_deleted_already = tokio::fs::remove_file(placed(artifacts, &kept.content_ref)).await;
         }
         erase(store, &own, &found.user_id, task, by).await?;
     }
@@ -98,7 +98,13 @@ async fn tasks(store: &dyn Store, own: &Scope, id: ConversationId) -> Result<Vec
     }
 }
 
-async fn erase(store: &dyn Store, own: &Scope, user: &UserId, task: TaskId, by: EndedBy<'_>) -> Result<()> {
+async fn erase(
+    store: &dyn Store,
+    own: &Scope,
+    user: &UserId,
+    task: TaskId,
+    by: ConversationEndedBy<'_>,
+) -> Result<()> {
     let kept = store.payloads(own, task.into()).await?;
     let kept: Vec<_> = kept.into_iter().filter(|one| one.erased_at.is_none()).collect();
     // The events of the task hold message text, too.

@@ -140,7 +140,9 @@ impl Work {
                 let value = value_of(&receipt.output);
                 Ok(self.reader.notice(&lookup.tool, &lookup.arguments, &value))
             }
-            Err(Error::Failed { message, transient: false, .. }) if says_not_found(message) => Ok(Vec::new()),
+            Err(Error::Failed { message, transient: false, .. }) if is_not_found_error(message) => {
+                Ok(Vec::new())
+            }
             Err(error) => Err(error.clone()),
         };
         calls.push(call);
@@ -156,7 +158,7 @@ fn of_domain(mut question: Question, domain: Option<&DomainName>) -> Question {
     question
 }
 
-fn says_not_found(message: &str) -> bool {
+fn is_not_found_error(message: &str) -> bool {
     steward_language::skill::humanise(message, None).trouble == steward_language::skill::ErrorKind::NotFound
 }
 

@@ -81,7 +81,7 @@ pub(super) fn changes_by_name(understood: &Understood) -> bool {
 impl ChatService {
     /// Lists the records of some domains and adds them to the known ones. Returns whether any were
     /// found.
-    pub(super) async fn look_around(
+    pub(super) async fn prefetch_records(
         &self,
         opened: &mut Opened,
         domains: &[DomainName],
@@ -97,7 +97,7 @@ impl ChatService {
             request.chain = Some(task.into());
             request.context = Context::within(time);
             let at = self.app().clock.now();
-            let result = self.through_the_desk(&request).await;
+            let result = self.call_gateway(&request).await;
             let call = Call { tool: lookup.tool.clone(), arguments: lookup.arguments.clone(), at, result };
             (lookup, call)
         });

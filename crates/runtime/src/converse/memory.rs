@@ -3,11 +3,11 @@
 
 use super::call::server_of;
 use super::carry::{Done, Ended, StepOutcome};
-use super::confirm::Confirming;
+use super::confirm::PendingConfirmation;
 use super::decisions::DECIDED;
 use super::model_turn::ModelMemory;
 use super::reply::{Asked, Offered};
-use super::{Carried, EndedBy, Ending, Opened, OptionChoice, Reply, Turn};
+use super::{Carried, ConversationEndedBy, Ending, Opened, OptionChoice, Reply, Turn};
 use crate::ask::{AppContext, Reading, Record};
 use crate::error::{Error, Result};
 use serde_json::{Map, Value as Json, json};
@@ -28,7 +28,7 @@ const WINDOW: u32 = 10;
 const ENTITIES: u32 = 200;
 /// The number of records of one answer that are remembered. It exceeds the maximum number of calls,
 /// so that "all of them" over a long list is refused and never truncated.
-const MENTIONED: usize = 2 * super::carry::MOST;
+const MAX_MENTIONS: usize = 2 * super::carry::MOST;
 /// The number of lists that are remembered: "the second task" may refer to an older list.
 const LISTS: usize = 4;
 
@@ -51,7 +51,7 @@ pub(super) struct Memory {
     /// The open question.
     pub(super) pending: Option<Pending>,
     /// The calls that wait for confirmation.
-    pub(super) confirming: Option<Confirming>,
+    pub(super) confirming: Option<PendingConfirmation>,
     /// The steps of the previous turn.
     pub(super) before: Vec<Step>,
     /// The data of earlier questions.
@@ -169,7 +169,7 @@ impl Memory {
         if self.known || app.store.conversation(&scope, self.id).await?.is_none() {
             return Ok(());
         }
-        let by = EndedBy { user, door: "runtime", at: app.clock.now() };
+        let by = ConversationEndedBy { user, door: "runtime", at: app.clock.now() };
         super::end(&*app.store, &app.artifacts, &scope, self.id, Ending::Deleted, by).await
     }
 
@@ -185,7 +185,7 @@ impl Memory {
     ) -> Result<()> {
         let Opened { turn, world, .. } = opened;
         let now = app.clock.now();
-        let data = shown_paths(if turn.data.is_empty() { &self.data } else { &turn.data });
+        let data = paths_without_passwords(if turn.data.is_empty() { &self.data } else { &turn.data });
         let question = done.question.clone().or_else(|| {
             let question = understood.question.clone()?;
             Some(Pending { understood: understood.clone(), question })
@@ -194,7 +194,7 @@ impl Memory {
         let metadata = json!({
             "request_id": record.task, "outcome": reply.outcome, "confidence": reply.response.confidence,
             "pending": question, "confirming": done.confirming, "steps": steps, "data": data,
-            "attached": shown_paths(&turn.data),
+            "attached": paths_without_passwords(&turn.data),
             "reading": done.reading.as_ref().or(self.reading.as_ref()), "threads": done.threads,
             "shown": self.lists_after(done, understood, now), "removed": self.removed_after(done, now),
             "question": reply.question, "suggestions": reply.response.suggestions, "sources": reply.response.sources,
@@ -207,7 +207,7 @@ impl Memory {
         let Json::Object(metadata) = metadata else { return Ok(()) };
         let answered = (reply.response.answer.clone(), metadata, reply.response.tool_calls_made.clone());
         let (entries, mut changes) = record.exchange(self.id, "orchestrator", turn.said.clone(), answered)?;
-        let offered = offered(understood, world).into_iter().map(|seen| Spoken {
+        let offered = offered(understood, world).into_iter().map(|seen| MentionedRecord {
             noticed: &seen.thing,
             removed: false,
             domain: seen.domain.as_ref(),
@@ -273,8 +273,13 @@ impl Memory {
     }
 
     /// An entity for a record. A record whose values do not fit the fields is not remembered.
-    fn mention(&self, record: &Record, spoken: &Spoken<'_>, at: Timestamp) -> Result<Option<Mention>> {
-        let Spoken { noticed, removed, domain, server } = spoken;
+    fn mention(
+        &self,
+        record: &Record,
+        spoken: &MentionedRecord<'_>,
+        at: Timestamp,
+    ) -> Result<Option<Mention>> {
+        let MentionedRecord { noticed, removed, domain, server } = spoken;
         let id = noticed.id_text();
         // Records of two applications may have the same type and id, so each has a key of its own.
         let known = self.servers.get(&(noticed.entity_type.clone(), id.clone()));
@@ -314,7 +319,7 @@ impl Memory {
 }
 
 /// A record that was mentioned in a turn.
-struct Spoken<'a> {
+struct MentionedRecord<'a> {
     noticed: &'a Noticed,
     removed: bool,
     domain: Option<&'a DomainName>,
@@ -322,7 +327,7 @@ struct Spoken<'a> {
 }
 
 /// Names of data without passwords.
-fn shown_paths(data: &[String]) -> Vec<String> {
+fn paths_without_passwords(data: &[String]) -> Vec<String> {
     data.iter().map(|named| steward_analysis::source::without_password(named)).collect()
 }
 
@@ -397,17 +402,17 @@ fn removed(done: &Done) -> Vec<RecordRef> {
 }
 
 /// The records mentioned by the steps.
-fn mentioned(done: &Done) -> Vec<Spoken<'_>> {
+fn mentioned(done: &Done) -> Vec<MentionedRecord<'_>> {
     let mut found = Vec::new();
     for ended in &done.ended {
         let (domain, server) = (ended.step.domain.as_ref(), ended.step.tool().map(server_of));
-        let spoken = |noticed| Spoken { noticed, removed: removes(ended), domain, server };
+        let spoken = |noticed| MentionedRecord { noticed, removed: removes(ended), domain, server };
         let (well, waits) =
             (matches!(ended.came, StepOutcome::Done), matches!(ended.came, StepOutcome::Confirm(_)));
         if matches!(ended.came, StepOutcome::Ask(_)) {
             found.extend(ended.targets.iter().map(spoken));
         }
-        found.extend(ended.noticed.iter().take(MENTIONED).filter(|_| well).map(spoken));
+        found.extend(ended.noticed.iter().take(MAX_MENTIONS).filter(|_| well).map(spoken));
         if waits || (well && (ended.noticed.is_empty() || removes(ended))) {
             found.extend(ended.targets.iter().map(spoken));
         }

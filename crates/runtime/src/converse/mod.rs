@@ -35,8 +35,8 @@ pub(crate) use run_progress::RunProgress;
 
 pub use crate::progress::ProgressEvent;
 pub use client_turn::ClientTurn;
-pub use edit::{LONGEST_TITLE, rename, restore, title_of};
-pub use ending::{EndedBy, Ending, end};
+pub use edit::{MAX_TITLE_CHARS, rename, restore, title_of};
+pub use ending::{ConversationEndedBy, Ending, end};
 pub use model_turn::{ChatModel, ModelLimits};
 pub use reply::{Asked, Missing, ModelUsed, Offered, Outcome, Reply, Shown, StepDone, Strategy};
 
@@ -147,7 +147,7 @@ pub struct ChatService {
 }
 
 /// The delay before a client is notified that servers are starting.
-const UNTOLD: Duration = Duration::from_millis(700);
+const SERVER_NOTICE_DELAY: Duration = Duration::from_millis(700);
 /// The maximum length of a message, in bytes.
 const LONGEST: usize = 100_000;
 
@@ -190,7 +190,7 @@ impl ChatService {
 
     /// The reader for what this caller may use. New servers are queried for their tools first.
     pub async fn reader(&self, caller: &Caller, data: &[String]) -> Result<Arc<Reader>> {
-        let _those_that_are_down_are_told_when_asked = self.toolbox.look_at_new().await;
+        let _unavailable_servers_reported_on_call = self.toolbox.review_new_servers().await;
         self.readers.get(&self.toolbox, caller, data).await
     }
 
@@ -199,12 +199,12 @@ impl ChatService {
     /// may know are named.
     async fn wait_for_servers(&self, caller: &Caller, watch: Watch<'_>) -> Vec<String> {
         let named = |servers: Vec<ServerName>| -> Vec<String> {
-            let known = servers.iter().filter(|server| self.toolbox.may_know(caller, server));
+            let known = servers.iter().filter(|server| self.toolbox.can_see_server(caller, server));
             known.map(ToString::to_string).collect()
         };
-        let look = self.toolbox.look_at_new();
+        let look = self.toolbox.review_new_servers();
         tokio::pin!(look);
-        let absent = match tokio::time::timeout(UNTOLD, &mut look).await {
+        let absent = match tokio::time::timeout(SERVER_NOTICE_DELAY, &mut look).await {
             Ok(absent) => absent,
             Err(_) => {
                 let servers = named(self.toolbox.new_servers());
@@ -214,7 +214,7 @@ impl ChatService {
                 look.await
             }
         };
-        let told = absent.into_iter().filter(|(server, _)| self.toolbox.may_know(caller, server));
+        let told = absent.into_iter().filter(|(server, _)| self.toolbox.can_see_server(caller, server));
         told.map(|(server, error)| {
             if caller.administrator {
                 format!(
@@ -242,14 +242,14 @@ impl ChatService {
         let subject = json!({ "check": true });
         let mut record = self.open_record(&opened, "validation", subject).await?;
         let near = look::domains(&opened, &understood);
-        if look::worth(&opened, &understood) && self.look_around(&mut opened, &near, record.task).await {
+        if look::worth(&opened, &understood) && self.prefetch_records(&mut opened, &near, record.task).await {
             understood = understand(&opened, self.app()).await?;
         }
         let work = self.work(&opened, &understood, record.task);
         let mut checks = Vec::new();
         for step in understood.steps.iter().filter(|step| step.target.is_some()) {
             let mut ended = carry::bare(step, carry::StepOutcome::Done);
-            let _told_by_the_check = work.settle(step, &BTreeMap::new(), &mut ended).await;
+            let _check_reports_it = work.settle(step, &BTreeMap::new(), &mut ended).await;
             checks.extend(ended.checks.into_iter().map(|check| (carry::what(step), check)));
         }
         record.end(Ok(format!("{} checked", checks.len()))).await?;
@@ -266,15 +266,20 @@ impl ChatService {
     /// Answers a message. Failures on the way are part of the reply; an error means that the
     /// message could not be accepted.
     pub async fn say(&self, turn: &Turn, watch: Watch<'_>) -> Result<Reply> {
-        self.say_until(turn, watch, &CancellationToken::new()).await
+        self.answer_until(turn, watch, &CancellationToken::new()).await
     }
 
     /// The same, with cancellation: started work then ends with that reason.
-    pub async fn say_until(&self, turn: &Turn, watch: Watch<'_>, stop: &CancellationToken) -> Result<Reply> {
-        self.say_for(turn, None, watch, stop).await
+    pub async fn answer_until(
+        &self,
+        turn: &Turn,
+        watch: Watch<'_>,
+        stop: &CancellationToken,
+    ) -> Result<Reply> {
+        self.answer_turn(turn, None, watch, stop).await
     }
 
-    async fn say_for(
+    async fn answer_turn(
         &self,
         turn: &Turn,
         client: Option<Arc<ClientTurn>>,
@@ -287,7 +292,7 @@ impl ChatService {
             None => None,
         };
         let decisions = match turn.conversation {
-            Some(id) => self.tell_decided(&turn.caller.user, id).await?,
+            Some(id) => self.report_decided(&turn.caller.user, id).await?,
             None => Vec::new(),
         };
         let reply = Box::pin(self.take(turn, client, watch, stop)).await;
@@ -399,7 +404,7 @@ impl ChatService {
             let far = look::elsewhere(opened, &near);
             for (domains, always) in [(near, true), (far, false)] {
                 if always || look::unseen(opened, &first) || look::changes_by_name(&first) {
-                    let look = self.look_around(opened, &domains, record.task);
+                    let look = self.prefetch_records(opened, &domains, record.task);
                     if stop.run_until_cancelled(look).await.ok_or(Error::CalledOff)? {
                         (first, seen) = (self.first(opened).await?, true);
                     }
@@ -521,11 +526,11 @@ async fn act(
     let mut done = match decided {
         Some(confirm::Decided::Yes(confirming)) => work.confirmed(confirming, record, watch).await?,
         Some(confirm::Decided::No) => {
-            work.not_agreed(record, "rejected")?;
+            work.record_declined(record, "rejected")?;
             carry::Done::declined()
         }
         None => {
-            work.not_agreed(record, "dropped")?;
+            work.record_declined(record, "dropped")?;
             match () {
                 () if understood.answered == Answered::Declined => carry::Done::declined(),
                 () if understood.question.is_some() || understood.kind != Kind::Act => carry::Done::default(),

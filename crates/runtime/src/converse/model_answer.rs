@@ -7,7 +7,7 @@ use super::model_turn::PausedRun;
 use super::{Asked, ChatService, Offered, Opened, Outcome, Reply, StepDone, confirm};
 use crate::ask::Record;
 use crate::run::internal::ASK_DATA;
-use crate::run::{ModelTokens, RunStatus, read_back};
+use crate::run::{ModelTokens, RunStatus, replay_events};
 use serde_json::{Map, Value as Json};
 use std::collections::BTreeMap;
 use steward_domain::{
@@ -42,7 +42,7 @@ pub(super) struct RunRecord {
 impl RunRecord {
     pub(super) fn of(program: &Program, events: &[Event]) -> Self {
         let mut calls: BTreeMap<EffectId, RunCall> = BTreeMap::new();
-        let state = read_back(program, events, |event, effects| {
+        let state = replay_events(program, events, |event, effects| {
             for effect in effects {
                 if let Effect::CallTool { id, key, tool, arguments, safety, .. } = effect {
                     let (tool, arguments) = (tool.clone(), arguments.clone());
@@ -61,7 +61,7 @@ impl RunRecord {
     }
 
     /// Whether a call that may have side effects was made.
-    pub(super) fn changed_something(&self) -> bool {
+    pub(super) fn has_changes(&self) -> bool {
         self.calls.values().any(|call| {
             let refused = matches!(
                 call.ended,
@@ -261,7 +261,7 @@ pub(super) fn paused_reply(
     let what = sentence(tool, &arguments);
     let until = waits.get("until").and_then(|until| serde_json::from_value(until.clone()).ok());
     let paused = text("digest").parse().ok().zip(until);
-    let theirs = may_decide(service, opened, tool, &arguments);
+    let theirs = can_decide(service, opened, tool, &arguments);
     let Some((digest, until)) = paused.filter(|_| theirs) else {
         done.waiting.push(task);
         let answer = format!(
@@ -279,7 +279,7 @@ pub(super) fn paused_reply(
     let label: String =
         letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default();
     let offer = |label: String| Offered { say: label.clone(), label, record: None };
-    let options = vec![offer(label), offer(confirm::LEAVE.to_owned())];
+    let options = vec![offer(label), offer(confirm::DECLINE_LABEL.to_owned())];
     done.model.paused = Some(PausedRun { task, digest, what, until });
     let mut reply = reply_of(service, opened, record, run, Outcome::Confirm, question.clone());
     reply.question = Some(Asked { text: question, options });
@@ -288,7 +288,7 @@ pub(super) fn paused_reply(
 
 /// Whether this user may decide on a call: an administrator on any. Other users may decide on a
 /// non-destructive call that needs approval only because of the provenance of its values.
-fn may_decide(service: &ChatService, opened: &Opened, tool: &str, arguments: &JsonObject) -> bool {
+fn can_decide(service: &ChatService, opened: &Opened, tool: &str, arguments: &JsonObject) -> bool {
     if opened.turn.caller.administrator {
         return true;
     }

@@ -13,7 +13,7 @@ use super::carry::Done;
 use super::digest;
 use super::model_answer::{RunRecord, answer_of, paused_reply};
 use super::plan_first::{self, Planned};
-use super::readers::BROUGHT;
+use super::readers::USER_DATA_DOMAIN;
 use super::reply::Strategy;
 use super::run_progress::RunProgress;
 use super::{ChatService, Opened, OptionChoice, ProgressEvent, Reply, Watch, understand};
@@ -109,12 +109,12 @@ pub(super) struct ModelMemory {
 }
 
 /// A finished turn.
-pub(super) type ToldTurn = (Reply, Understood, Done);
+pub(super) type FinishedTurn = (Reply, Understood, Done);
 
 /// The result of passing a turn to the model.
 pub(super) enum ModelTurn {
     /// The model answered.
-    Answered(Box<ToldTurn>),
+    Answered(Box<FinishedTurn>),
     /// The model is unavailable, for this reason.
     Unavailable(String),
     /// The reader is sure.
@@ -138,7 +138,7 @@ impl ChatService {
         record: &mut Record,
         watch: Watch<'_>,
         stop: &CancellationToken,
-    ) -> Result<Option<ToldTurn>> {
+    ) -> Result<Option<FinishedTurn>> {
         let (Some(model), Some(paused)) = (&self.model, &opened.memory.model.paused) else { return Ok(None) };
         let said = match opened.turn.choice {
             Some(OptionChoice { option: 0, .. }) => Some(true),
@@ -191,7 +191,7 @@ impl ChatService {
     ) -> Result<ModelTurn> {
         let Some(model) = &self.model else { return Ok(ModelTurn::NotNeeded) };
         let goes_on = opened.memory.model.asked;
-        if opened.turn.choice.is_some() || (!goes_on && is_sure(understood, &opened.turn.said)) {
+        if opened.turn.choice.is_some() || (!goes_on && has_high_confidence(understood, &opened.turn.said)) {
             return Ok(ModelTurn::NotNeeded);
         }
         let earlier = self.earlier(opened).await?;
@@ -213,7 +213,7 @@ impl ChatService {
             other => other?,
         };
         if let RunStatus::Failed(why) = &ran.standing
-            && !self.record_of(opened, ran.task).await?.changed_something()
+            && !self.record_of(opened, ran.task).await?.has_changes()
         {
             record.note(
                 EventType::StepRecorded,
@@ -270,7 +270,7 @@ impl ChatService {
     {
         let (sender, mut receiver) = mpsc::unbounded_channel();
         let run_watch: crate::run::Watch = Arc::new(move |event| {
-            let _nobody_listens_any_more = sender.send(event);
+            let _receiver_closed = sender.send(event);
         });
         let mut progress = RunProgress::new(watch, &*self.app().clock, task, speaker);
         let ran = {
@@ -313,7 +313,7 @@ impl ChatService {
         ran: &Ran,
         before: Used,
         why_loop: Option<String>,
-    ) -> Result<ToldTurn> {
+    ) -> Result<FinishedTurn> {
         let run = self.record_of(opened, ran.task).await?;
         let mut done = Done::default();
         let mut reply = match &ran.standing {
@@ -396,7 +396,7 @@ impl ChatService {
         for tool in best.into_iter().chain(recent) {
             if !tools.contains(&tool)
                 && internal::spec(tool.as_str()).is_none()
-                && internal::may_use(&model.runner, caller, &tool)
+                && internal::can_use_tool(&model.runner, caller, &tool)
             {
                 tools.push(tool);
             }
@@ -408,7 +408,7 @@ impl ChatService {
             .collect();
         let mut sources = internal::sources(&registry.snapshot(), caller);
         if !opened.data.is_empty() {
-            let about = opened.reader.domains().find(|topic| topic.name.as_str() == BROUGHT);
+            let about = opened.reader.domains().find(|topic| topic.name.as_str() == USER_DATA_DOMAIN);
             sources.insert(
                 internal::OWN_DATA.into(),
                 about.map_or_else(String::new, |topic| topic.title.clone()),
@@ -474,7 +474,7 @@ give them.";
 
 /// Whether the reader needs no model: it knows the steps, or only the user can fill in what is
 /// missing. A plain yes or no, and one or two words of small talk, need no model.
-fn is_sure(understood: &Understood, said: &str) -> bool {
+fn has_high_confidence(understood: &Understood, said: &str) -> bool {
     let words = said.split_whitespace().count();
     let is_short = words <= WORDS_PER_STEP * understood.steps.len().max(1);
     match (&understood.question, understood.kind) {
@@ -502,14 +502,14 @@ fn statement(opened: &Opened) -> Option<Understood> {
     if !steward_analysis::tools::is_statement(said) {
         return None;
     }
-    let brought = DomainName::new(BROUGHT).ok().filter(|_| !opened.data.is_empty());
+    let brought = DomainName::new(USER_DATA_DOMAIN).ok().filter(|_| !opened.data.is_empty());
     let asked = |step: &Step| (step.act == Act::Ask).then(|| step.domain.clone()).flatten();
     let before = opened.memory.before.iter().find_map(asked);
     opened.reader.statement(&brought.or(before)?, said)
 }
 
 fn about_data(opened: &Opened, understood: Understood) -> Understood {
-    let Ok(data) = DomainName::new(BROUGHT) else { return understood };
+    let Ok(data) = DomainName::new(USER_DATA_DOMAIN) else { return understood };
     let came_now = !opened.turn.data.is_empty();
     opened.reader.about_data(&data, &opened.turn.said, came_now, understood)
 }

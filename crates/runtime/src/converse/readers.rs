@@ -16,7 +16,7 @@ use steward_tools::registry::{Entry, Filter, Snapshot};
 const KEPT: usize = 64;
 
 /// The domain of the user's own data.
-pub(super) const BROUGHT: &str = "your_data";
+pub(super) const USER_DATA_DOMAIN: &str = "your_data";
 
 /// Readers, cached by the grants that they depend on.
 #[derive(Default)]
@@ -140,7 +140,7 @@ fn brought(session: &Session) -> Result<Topic> {
         format!("{}: {}", name_words(&table.name).join(" "), columns.join(", "))
     });
     Ok(Topic {
-        name: DomainName::new(BROUGHT)?,
+        name: DomainName::new(USER_DATA_DOMAIN)?,
         title: titles.join(" and "),
         description: described.collect::<Vec<_>>().join(". "),
         intents: titles

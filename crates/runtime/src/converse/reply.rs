@@ -138,13 +138,13 @@ impl Reply {
     pub fn json(&self) -> Json {
         let mut document = json!(self);
         if let (Some(document), false) = (document.as_object_mut(), self.analyses.is_empty()) {
-            document.insert("analyses".into(), self.analyses.iter().map(without_places).collect());
+            document.insert("analyses".into(), self.analyses.iter().map(without_paths).collect());
         }
         document
     }
 }
 
-fn without_places(answer: &Answer) -> Json {
+fn without_paths(answer: &Answer) -> Json {
     let mut document = answer.json();
     for (list, place) in [("artifacts", "content_ref"), ("sources", "location")] {
         for one in document.get_mut(list).and_then(Json::as_array_mut).into_iter().flatten() {

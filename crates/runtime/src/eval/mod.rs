@@ -94,14 +94,14 @@ impl EvalReport {
 
     /// Cases that passed in one variant and fail in the first.
     #[must_use]
-    pub fn worse_than(&self, variant: usize) -> Vec<&str> {
+    pub fn regressions_against(&self, variant: usize) -> Vec<&str> {
         let passes = |case: &CaseReport, place: usize| case.runs.get(place).is_some_and(|run| run.passed);
         let worse = |case: &&CaseReport| !passes(case, 0) && passes(case, variant);
         self.cases.iter().filter(worse).map(|case| case.name.as_str()).collect()
     }
 
     /// Adds an earlier report as another variant. Cases that it does not have get no result.
-    pub fn put_beside(&mut self, earlier: &EvalReport) {
+    pub fn add_earlier_report(&mut self, earlier: &EvalReport) {
         let name = format!("before ({})", earlier.version);
         for case in &mut self.cases {
             let known = earlier.cases.iter().find(|one| one.name == case.name);
@@ -181,7 +181,7 @@ impl AppContext {
     /// statement. `ask` holds the access rights.
     pub async fn case_of(&self, ask: &Ask, task: TaskId, name: Option<String>) -> Result<EvalCase> {
         let scope = Scope::User(ask.user.clone());
-        let (asked, data) = self.asked_in(&scope, task).await?;
+        let (asked, data) = self.earlier_question(&scope, task).await?;
         let ask = Ask { question: asked.clone(), data: data.clone(), ..ask.clone() };
         let bench = self.open_data(&ask).await?;
         let visible = bench.session.visible(&bench.access);

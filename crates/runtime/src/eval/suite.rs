@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said_with_its_line() {
+    fn invalid_suite_is_reported_with_line() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("cases.yaml");
         for (text, said) in [

@@ -362,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_of_the_client_ends_the_run_and_our_own_goes_first() {
+    fn client_call_ends_the_run_after_own_calls() {
         let request = ClientRequest { tools: vec![tool("weather")], ..ClientRequest::default() };
         let answer = |calls: &[&str]| Answer {
             calls: calls.iter().map(|name| call(name)).collect(),

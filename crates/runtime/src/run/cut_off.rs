@@ -51,7 +51,7 @@ pub(super) fn subject(rows: &[Valid<Checkpoint>]) -> Option<Subject> {
 }
 
 /// How a task is recovered.
-pub(super) enum TakeUp {
+pub(super) enum RecoveryAction {
     /// A question is answered; a turn is ended.
     Answer,
     /// It is ended with this reason.
@@ -88,9 +88,9 @@ impl Runner {
         cancelled: Option<String>,
     ) -> Result<Ran> {
         let how = match (cancelled, self.toolbox.callers().now(&task.user_id)) {
-            (Some(by), _) => TakeUp::CalledOff(by),
-            (None, Err(error)) => TakeUp::End(error.to_string()),
-            (None, Ok(_)) => TakeUp::Answer,
+            (Some(by), _) => RecoveryAction::CalledOff(by),
+            (None, Err(error)) => RecoveryAction::End(error.to_string()),
+            (None, Ok(_)) => RecoveryAction::Answer,
         };
         let taken = Taken { context: self.app(), holder: self.holder.clone(), lease, task, rows };
         taken.go_on(subject, how).await
@@ -100,7 +100,7 @@ impl Runner {
 impl Runner {
     /// Forks a question: it is asked again in its conversation, because the rows of its steps are
     /// not stored. A turn cannot be forked; the user has to repeat it.
-    pub(super) async fn ask_anew(&self, task: TaskId, subject: Subject) -> Result<Ran> {
+    pub(super) async fn fork_question(&self, task: TaskId, subject: Subject) -> Result<Ran> {
         let Subject::Question(stored) = subject else { return Err(Error::NotARun(task.to_string())) };
         self.toolbox.callers().now(&stored.ask.user)?;
         let answer = self.app().ask(&stored.ask, &|_| {}).await?;
@@ -129,10 +129,10 @@ struct Taken<'a> {
 }
 
 impl Taken<'_> {
-    async fn go_on(self, subject: Subject, how: TakeUp) -> Result<Ran> {
+    async fn go_on(self, subject: Subject, how: RecoveryAction) -> Result<Ran> {
         let Self { context, holder, lease, task, rows } = self;
         let id = task.id;
-        let takeovers = rows.iter().filter(|row| row.position.as_str() == log::TAKEN_UP).count();
+        let takeovers = rows.iter().filter(|row| row.position.as_str() == log::TAKEOVER_POSITION).count();
         let writer = JournalWriter::new(context.store.clone(), task.user_id.clone(), id.into(), lease);
         let sequence = rows.last().map_or(0, |row| row.sequence + 1);
         let agent = task.assigned_agent.clone();
@@ -152,22 +152,22 @@ impl Taken<'_> {
         log.journal_writer.write().await?;
         let mut record = Record::over(context, log, holder);
         let standing = match (subject, how) {
-            (_, TakeUp::CalledOff(by)) => {
+            (_, RecoveryAction::CalledOff(by)) => {
                 record.log.call_off(&by)?;
                 record.flush().await?;
                 RunStatus::Cancelled(by)
             }
             (Subject::Question(stored), how) => {
                 let obstacle = match how {
-                    TakeUp::End(why) => Some(why),
+                    RecoveryAction::End(why) => Some(why),
                     _ => stored.obstacle(takeovers).map(|why| format!("{CUT_OFF}; {why}. Ask it again")),
                 };
                 match obstacle {
                     Some(why) => {
-                        context.give_up_question(record, &why).await?;
+                        context.fail_question(record, &why).await?;
                         RunStatus::Failed(why)
                     }
-                    None => match Box::pin(context.answer_again(&stored, record)).await? {
+                    None => match Box::pin(context.resume_question(&stored, record)).await? {
                         Ok(answer) => RunStatus::Completed(answer.into()),
                         Err(why) => RunStatus::Failed(why),
                     },
@@ -175,7 +175,7 @@ impl Taken<'_> {
             }
             (Subject::Turn(turn), how) => {
                 let why = match how {
-                    TakeUp::End(why) => why,
+                    RecoveryAction::End(why) => why,
                     _ => CUT_OFF.to_owned(),
                 };
                 end_turn(context, &mut record, &turn, progress(task, rows), why).await?
@@ -274,7 +274,7 @@ async fn cut_off(context: &AppContext, scope: &Scope) -> Result<Vec<(Valid<Task>
 
 /// Ends the questions and turns of stopped processes of this machine, with the reason. Returns
 /// their ids. Runs are left to a worker.
-pub async fn end_cut_off(context: &AppContext, scope: &Scope) -> Result<Vec<TaskId>> {
+pub async fn end_interrupted(context: &AppContext, scope: &Scope) -> Result<Vec<TaskId>> {
     let mut ended = Vec::new();
     for (task, _) in cut_off(context, scope).await? {
         let user = Scope::User(task.user_id.clone());
@@ -286,14 +286,14 @@ pub async fn end_cut_off(context: &AppContext, scope: &Scope) -> Result<Vec<Task
         let lease = JournalWriter::write_once(&*context.store, &user, commit).await?.lease;
         let id = task.id;
         let taken = Taken { context, holder, lease, task, rows };
-        Box::pin(taken.go_on(subject, TakeUp::End(format!("{CUT_OFF}. Ask it again")))).await?;
+        Box::pin(taken.go_on(subject, RecoveryAction::End(format!("{CUT_OFF}. Ask it again")))).await?;
         ended.push(id);
     }
     Ok(ended)
 }
 
 /// Releases the tasks of stopped processes of this machine, so that a worker claims them at once.
-pub(super) async fn free_cut_off(context: &AppContext) -> Result<()> {
+pub(super) async fn release_interrupted(context: &AppContext) -> Result<()> {
     for (_, lease) in cut_off(context, &Scope::System).await? {
         match context.store.release(&lease, context.clock.now()).await {
             // Another process was faster.

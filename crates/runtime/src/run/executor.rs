@@ -69,7 +69,7 @@ pub(super) enum TaskEnding {
 }
 
 /// Executes the plan of a question or a turn, whose task is open and is ended by the caller.
-pub(crate) async fn carry_out_plan(
+pub(crate) async fn execute_plan(
     effects: &dyn EffectHandler,
     log: &mut Log,
     program: Arc<Program>,
@@ -91,9 +91,9 @@ pub(crate) async fn carry_out_plan(
 /// The number of steps before the executor yields.
 const STRIDE: u32 = 64;
 /// A wait shorter than this, in microseconds, keeps the run in memory.
-const STAYS_IN_MEMORY: i64 = 2_000_000;
+const MIN_PAUSE_MICROS: i64 = 2_000_000;
 /// The polling interval for signals of a running task.
-const LOOK_FOR_SIGNALS: Duration = Duration::from_secs(1);
+const SIGNAL_POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 pub(super) struct Executor<'a> {
     pub(super) effects: &'a dyn EffectHandler,
@@ -168,7 +168,7 @@ impl<'a> Executor<'a> {
     }
 
     /// Reports the start of a step of a plan.
-    fn tell_begin(&mut self, effect: &Effect) {
+    fn report_step_started(&mut self, effect: &Effect) {
         let Effect::CallTool { id, node, .. } = effect else { return };
         let Root::Plan(plan) = &self.program.definition().root else { return };
         let Some(step) = plan.subtasks.iter().position(|task| task.task_id == *node) else { return };
@@ -179,7 +179,7 @@ impl<'a> Executor<'a> {
     }
 
     /// Reports the end of a step of a plan.
-    fn tell_end(&mut self, event: &Event) {
+    fn report_step_ended(&mut self, event: &Event) {
         let Event::ToolEnded { effect, outcome, .. } = event else { return };
         let Some((step, began)) = self.began.remove(effect) else { return };
         let well = matches!(outcome, ToolOutcome::Success { .. });
@@ -227,7 +227,7 @@ impl<'a> Executor<'a> {
             }
         }
         if self.watch.is_some() {
-            self.tell_end(&event);
+            self.report_step_ended(&event);
             self.tell(ProgressEvent::Happened(event));
         }
         for effect in effects {
@@ -238,7 +238,7 @@ impl<'a> Executor<'a> {
 
     async fn carry_out(&mut self, effect: Effect) {
         if self.watch.is_some() {
-            self.tell_begin(&effect);
+            self.report_step_started(&effect);
             self.tell(ProgressEvent::Doing(effect.clone()));
         }
         if self.stop.is_cancelled() {
@@ -310,11 +310,13 @@ impl<'a> Executor<'a> {
                 self.save().await?;
                 return Ok(self.ran());
             }
-            if self.only_timers() && (self.asleep.is_some() || self.waits_for_people() || self.waits_long()) {
+            if self.only_timers()
+                && (self.asleep.is_some() || self.is_waiting_for_people() || self.is_waiting_long())
+            {
                 if self.state.awaits_signal() && self.take_signals().await? {
                     continue;
                 }
-                self.lay_aside()?;
+                self.pause_run()?;
                 self.save().await?;
                 self.wake_for_signals().await?;
                 return Ok(self.ran());
@@ -329,7 +331,7 @@ impl<'a> Executor<'a> {
 
     /// Pauses a run that waits for a person, a sub-task, a time or a signal. It leaves memory; its
     /// next timer resumes it.
-    fn lay_aside(&mut self) -> Result<()> {
+    fn pause_run(&mut self) -> Result<()> {
         self.work.abort_all();
         let until = self.state.timers().map(|(_, at)| at).min();
         let Some(log) = &mut self.log else { return Ok(()) };
@@ -343,7 +345,7 @@ impl<'a> Executor<'a> {
     /// Waits for the next outcome, and renews the lease meanwhile. The renewal interval continues
     /// over several waits.
     async fn wait(&mut self) -> Result<()> {
-        let mut look = interval(LOOK_FOR_SIGNALS);
+        let mut look = interval(SIGNAL_POLL_INTERVAL);
         look.reset();
         loop {
             let beat = async {
@@ -466,17 +468,17 @@ impl<'a> Executor<'a> {
 
     /// Whether a node waits for a signal, or for a time that is far enough away for the run to
     /// leave memory.
-    fn waits_long(&self) -> bool {
-        if self.log.is_none() || self.ending == TaskEnding::Elsewhere || !self.state.waits_outside() {
+    fn is_waiting_long(&self) -> bool {
+        if self.log.is_none() || self.ending == TaskEnding::Elsewhere || !self.state.has_external_wait() {
             return false;
         }
-        let soon = Timestamp::from_micros(self.clock.now().micros() + STAYS_IN_MEMORY);
+        let soon = Timestamp::from_micros(self.clock.now().micros() + MIN_PAUSE_MICROS);
         self.state.status() == Status::Paused && self.state.timers().all(|(_, at)| at > soon)
     }
 
     /// Whether the run waits for a person and can leave memory. An expired question is handled by
     /// its timer.
-    fn waits_for_people(&self) -> bool {
+    fn is_waiting_for_people(&self) -> bool {
         if self.state.status() != Status::Paused {
             return false;
         }

@@ -266,7 +266,7 @@ pub(crate) async fn best_tools(runner: &Runner, caller: &Caller, said: &str, mos
 }
 
 /// Whether a caller may use a tool now.
-pub(crate) fn may_use(runner: &Runner, caller: &Caller, tool: &ToolName) -> bool {
+pub(crate) fn can_use_tool(runner: &Runner, caller: &Caller, tool: &ToolName) -> bool {
     let snapshot = runner.toolbox.registry().snapshot();
     let filter = Filter { caller: Some(caller), ..Filter::default() };
     snapshot.list(&filter).any(|entry| {

@@ -22,7 +22,7 @@ use steward_store::{Change, Scope, Store};
 /// The position of the first row of a task.
 const START: &str = "start";
 /// The position of a row that records a takeover by another process.
-pub(super) const TAKEN_UP: &str = "taken_up";
+pub(super) const TAKEOVER_POSITION: &str = "taken_up";
 
 /// The log of one task: its journal writer, and the current task.
 pub(crate) struct Log {
@@ -149,7 +149,7 @@ impl Log {
 
     /// Records a takeover by another process.
     pub(super) fn take_up(&mut self, holder: &LeaseHolder) -> Result<()> {
-        let row = self.row(json!({ "holder": holder.name }), TAKEN_UP, false)?;
+        let row = self.row(json!({ "holder": holder.name }), TAKEOVER_POSITION, false)?;
         let data = json!({ "status": "running", "taken_up_by": holder.name });
         self.journal_writer.entry(EventType::TaskChanged, "runtime", data, Map::new())?;
         self.journal_writer.note([], [Change::PutCheckpoint(row)]);
@@ -195,20 +195,20 @@ impl Log {
         let mut personal = Map::new();
         personal.insert("shown".into(), shown);
         let mut changes = vec![Change::PutCheckpoint(row)];
-        changes.extend(self.laid_aside(until)?);
+        changes.extend(self.pause_changes(until)?);
         self.note(EventType::ApprovalRequested, data, personal, changes)
     }
 
     /// Pauses the task until a sub-task has ended.
     pub(super) fn sleep(&mut self, sub: TaskId, until: Option<Timestamp>) -> Result<()> {
-        let changes = self.laid_aside(until)?;
+        let changes = self.pause_changes(until)?;
         let data = json!({ "status": "paused", "waits_for": sub });
         self.note(EventType::TaskChanged, data, Map::new(), changes)
     }
 
     /// Pauses the task until a time, or until a signal arrives.
     pub(super) fn rest(&mut self, until: Option<Timestamp>, awaited: Option<Awaited>) -> Result<()> {
-        let changes = self.laid_aside(until)?;
+        let changes = self.pause_changes(until)?;
         let signal = match awaited {
             Some(Awaited::Signal(name)) => Some(name),
             _ => None,
@@ -217,7 +217,7 @@ impl Log {
         self.note(EventType::TaskChanged, data, Map::new(), changes)
     }
 
-    fn laid_aside(&mut self, until: Option<Timestamp>) -> Result<Vec<Change>> {
+    fn pause_changes(&mut self, until: Option<Timestamp>) -> Result<Vec<Change>> {
         let task = self.task.id;
         let mut changes = vec![match until {
             Some(ready_at) => Change::Enqueue { task, ready_at },

@@ -26,12 +26,12 @@ mod work;
 pub use crate::journal_writer::LeaseHolder;
 pub use crate::progress::ProgressEvent;
 pub use client::{ClientCall, ClientReply, ClientRequest, ClientRun, ModelTokens, conversation_after};
-pub use cut_off::end_cut_off;
+pub use cut_off::end_interrupted;
 pub(crate) use cut_off::turn_subject;
-pub(crate) use executor::carry_out_plan;
+pub(crate) use executor::execute_plan;
 pub use executor::{EffectHandler, EffectOutcome, Work};
 pub(crate) use log::Log;
-pub(crate) use replay::read_back;
+pub(crate) use replay::replay_events;
 pub use replay::{Divergence, Replayed, RunSnapshot, at};
 pub use service::{Service, ServiceOptions, TaskObserver};
 pub use signal::NewSignal;
@@ -134,7 +134,7 @@ impl Runner {
     pub fn new(toolbox: Arc<Toolbox>, models: Arc<Models>, home: PathBuf) -> Result<Self> {
         let app = toolbox.app();
         let id = app.random.uuid_v7(app.clock.now())?.simple().to_string();
-        let holder = LeaseHolder::of_this_process(&id, LEASE)?;
+        let holder = LeaseHolder::for_this_process(&id, LEASE)?;
         Ok(Self { toolbox, models, home, holder, stop: CancellationToken::new() })
     }
 
@@ -195,7 +195,7 @@ impl Runner {
     /// Compiles the workflow or agent with this name.
     pub async fn program(&self, name: &str) -> Result<Program> {
         // The tools of new servers are not known yet.
-        let _a_tool_that_is_missing_is_told_by_the_program = self.toolbox.look_at_new().await;
+        let _program_reports_missing_tools = self.toolbox.review_new_servers().await;
         let folder = std::path::Path::new(name).parent().filter(|folder| !folder.as_os_str().is_empty());
         let near = folder.map(std::path::Path::to_path_buf);
         let beside =
@@ -400,7 +400,7 @@ impl Runner {
 }
 
 /// Runs a program with this effect handler and stores nothing.
-pub async fn unkept(
+pub async fn run_unlogged(
     program: Arc<Program>,
     input: Json,
     effects: &dyn EffectHandler,
@@ -429,7 +429,7 @@ pub struct Lineage {
 pub async fn lineage(store: &dyn Store, scope: &Scope, task: TaskId) -> Result<Lineage> {
     let (program, events) = history(store, scope, task).await?;
     let mut children = Vec::new();
-    replay::read_back(&program, &events, |_, effects| {
+    replay::replay_events(&program, &events, |_, effects| {
         for effect in effects {
             if let Effect::StartSub { task_id, .. } | Effect::StartWorkflow { task_id, .. } = effect
                 && !children.contains(task_id)

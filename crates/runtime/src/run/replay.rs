@@ -28,7 +28,7 @@ pub struct RunSnapshot {
 
 /// Replays recorded events: calls `each` with every event and its effects, and returns the final
 /// state.
-pub(crate) fn read_back(
+pub(crate) fn replay_events(
     program: &Program,
     events: &[Event],
     mut each: impl FnMut(&Event, &[Effect]),

@@ -26,7 +26,7 @@ impl Runner {
         };
         match &schedule.subject {
             ScheduleSubject::Question { question, data } => {
-                let ask = self.toolbox.ask_for(caller.held(), user, question.as_str(), data)?;
+                let ask = self.toolbox.question_for_caller(caller.held(), user, question.as_str(), data)?;
                 let agent = AgentName::new("analyst")?;
                 let task = pending(question.as_str(), agent.clone())?;
                 let mut log = Log { app: context.clone(), journal_writer: writer, task, sequence: 0, agent };

@@ -74,12 +74,12 @@ impl Service {
     pub async fn run(&self, stop: CancellationToken, tell: TaskObserver) -> Result<()> {
         // Leases of an earlier process with this name are released.
         self.store().release_all(self.worker(), self.runner.now()).await?;
-        cut_off::free_cut_off(self.runner.app()).await?;
+        cut_off::release_interrupted(self.runner.app()).await?;
         let handing_over = CancellationToken::new();
         let runner = self.runner.clone().stopped_by(handing_over.clone());
         let mut runs = JoinSet::new();
         while !stop.is_cancelled() {
-            if let Err(error) = self.runner.round_of_signals().await {
+            if let Err(error) = self.runner.process_signals().await {
                 tracing::warn!(code = error.code(), "signals were not looked at: {error}");
             }
             let free = self.options.at_once.saturating_sub(u32::try_from(runs.len()).unwrap_or(u32::MAX));
@@ -138,12 +138,12 @@ impl Runner {
             Ok(_) | Err(Error::Store(steward_store::Error::LeaseLost)) => None,
             Err(error) if error.class() == ErrorClass::Transient => Some(later(self.now(), REST)),
             Err(error) => {
-                let _if_it_cannot_be_written_the_lease_runs_out = self.give_up(&lease, error).await;
+                let _lease_expires_on_write_error = self.give_up(&lease, error).await;
                 None
             }
         };
         if let Some(ready_at) = after {
-            let _or_the_lease_runs_out = self.app().store.release(&lease, ready_at).await;
+            let _or_lease_expires = self.app().store.release(&lease, ready_at).await;
         }
         tell(task, &ran.map_err(|error| error.to_string()));
     }

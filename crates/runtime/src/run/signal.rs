@@ -100,7 +100,7 @@ impl Runner {
 
     /// Resumes runs that paused before they noticed their signal, and settles signals of ended
     /// runs.
-    pub(super) async fn round_of_signals(&self) -> Result<()> {
+    pub(super) async fn process_signals(&self) -> Result<()> {
         let (app, now) = (self.app(), self.now());
         for item in app.store.due_items(SavedKind::Signal, now, ROUND).await? {
             let Some(mut signal) = Signal::from_item(item.into_inner()) else { continue };

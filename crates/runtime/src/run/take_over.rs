@@ -158,7 +158,7 @@ impl Runner {
     ) -> Result<Ran> {
         let rows = self.app().store.checkpoints(scope, task).await?;
         if let Some(subject) = cut_off::subject(&rows) {
-            return Box::pin(self.ask_anew(task, subject)).await;
+            return Box::pin(self.fork_question(task, subject)).await;
         }
         let stored = log::load(&*self.app().store, scope, task).await?;
         let known = stored.events.len();
@@ -253,7 +253,7 @@ impl Runner {
         let ran = self.go_on(lease.clone(), &known, takes.cancelled, watch, takes.wakes).await;
         if let (Err(_), Some(lease)) = (&ran, lease) {
             // Releases the lease for other workers; a lost lease cannot be released.
-            let _or_the_lease_runs_out = store.release(&lease, self.now()).await;
+            let _or_lease_expires = store.release(&lease, self.now()).await;
         }
         ran
     }

@@ -39,7 +39,7 @@ const LOUD: bool = false;
 const QUIET: bool = true;
 
 #[test]
-fn an_alert_is_told_once_while_it_stands() {
+fn alert_is_sent_once_while_active() {
     let answers =
         [(Some(9.0), LOUD), (Some(4.0), LOUD), (Some(3.0), LOUD), (Some(9.0), LOUD), (Some(1.0), LOUD)];
     let (told, status) = course(AlertCondition::Below(5.0), &answers);
@@ -48,7 +48,7 @@ fn an_alert_is_told_once_while_it_stands() {
 }
 
 #[test]
-fn quiet_hours_put_it_off_and_do_not_lose_it() {
+fn quiet_hours_delay_alerts_without_loss() {
     let answers = [(Some(4.0), QUIET), (Some(4.0), QUIET), (Some(4.0), LOUD), (Some(4.0), LOUD)];
     assert_eq!(course(AlertCondition::Below(5.0), &answers).0, [false, false, true, false]);
     let over = [(Some(4.0), QUIET), (Some(9.0), LOUD)];

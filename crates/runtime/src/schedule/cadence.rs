@@ -15,7 +15,7 @@ use jiff::{Timestamp as Instant, Zoned};
 use steward_domain::Timestamp;
 
 /// The maximum number of skipped gaps: no zone has this many between two real ticks.
-const MOST_GAPS: usize = 64;
+const MAX_GAPS: usize = 64;
 
 /// The times of a schedule.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,7 +69,7 @@ impl Cadence {
         let mut from = instant.to_zoned(zone);
         // When clocks go forward, the cron library also returns the end of the gap for times of day
         // outside the gap. Those are no ticks.
-        for _ in 0..MOST_GAPS {
+        for _ in 0..MAX_GAPS {
             let Ok(next) = pattern.find_next_occurrence(&from, false) else { return Ok(None) };
             if pattern.is_time_matching(&next).unwrap_or(false) || is_in_gap_before(&pattern, &next) {
                 return Ok(Some(Timestamp::from_micros(next.timestamp().as_microsecond())));

@@ -27,7 +27,7 @@ fn words_and_patterns_are_read() {
 }
 
 #[test]
-fn what_cannot_be_read_is_said() {
+fn invalid_cadence_is_reported() {
     for text in [
         "",
         "soon",

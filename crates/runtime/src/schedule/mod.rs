@@ -32,7 +32,7 @@ const LOOK: Duration = Duration::from_millis(500);
 /// The maximum number of schedules in one round.
 const ROUND: u32 = 100;
 /// The maximum number of missed ticks in one round; the next round continues.
-const MOST_MISSED: usize = 100_000;
+const MAX_MISSED_TICKS: usize = 100_000;
 
 /// A new schedule.
 #[derive(Debug, Clone)]
@@ -142,7 +142,7 @@ impl Runner {
     }
 
     /// Handles due ticks and deliveries until it is stopped.
-    pub async fn keep_schedules(&self, deliverer: &Deliverer, stop: &CancellationToken) {
+    pub async fn run_schedules(&self, deliverer: &Deliverer, stop: &CancellationToken) {
         while !stop.is_cancelled() {
             // An unavailable store is polled again: due ticks stay due.
             if let Err(error) = self.round(deliverer).await {
@@ -184,7 +184,7 @@ impl Runner {
         let mut next = cadence.next_after(due)?;
         if schedule.catch_up != CatchUp::All {
             // All missed ticks except the last are skipped, and their number is recorded.
-            while let Some(later) = next.filter(|later| *later <= now && left_out < MOST_MISSED) {
+            while let Some(later) = next.filter(|later| *later <= now && left_out < MAX_MISSED_TICKS) {
                 (due, left_out) = (later, left_out + 1);
                 next = cadence.next_after(due)?;
             }

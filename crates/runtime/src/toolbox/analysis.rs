@@ -25,7 +25,7 @@ use steward_tools::{Content, Context, Error, Output, Progress, Result, Tool};
 
 /// The data that tools may read.
 #[derive(Debug, Default)]
-pub struct Grounds {
+pub struct DataGrants {
     /// Folders in which any file may be read.
     folders: Vec<PathBuf>,
     /// The addresses and files of the domains.
@@ -43,7 +43,7 @@ pub struct DomainSource {
     pub source: String,
 }
 
-impl Grounds {
+impl DataGrants {
     /// Grants the files inside these folders, but none of this home.
     #[must_use]
     pub fn new(folders: &[PathBuf], home: &Path) -> Self {
@@ -147,7 +147,7 @@ pub struct AnalysisRules {
 pub(super) struct AnalysisTool {
     pub(super) name: &'static str,
     pub(super) app: AppContext,
-    pub(super) grounds: Arc<Grounds>,
+    pub(super) grounds: Arc<DataGrants>,
     pub(super) rules: AnalysisRules,
 }
 
@@ -184,7 +184,7 @@ impl Tool for AnalysisTool {
         let limits = Limits { rows: constraints.row_limit, timeout: constraints.timeout_seconds };
         let bench = Workbench::new(session, access, limits);
         let output = bench.call(self.name, &Json::Object(arguments), "result").await.map_err(failed)?;
-        Ok(handed_over(output))
+        Ok(analysis_output(output))
     }
 }
 
@@ -206,7 +206,7 @@ fn failed(tool: &str, error: &steward_analysis::Error) -> Error {
     }
 }
 
-fn handed_over(output: analysis::Output) -> Output {
+fn analysis_output(output: analysis::Output) -> Output {
     let mut told = Output::default();
     let mut document = JsonObject::new();
     if let Some(frame) = &output.frame {
@@ -252,7 +252,7 @@ fn table(frame: &Frame) -> JsonObject {
 /// The analyst: answers a question in plain language in its own session, and returns a summary.
 pub(super) struct Analyst {
     pub(super) app: AppContext,
-    pub(super) grounds: Arc<Grounds>,
+    pub(super) grounds: Arc<DataGrants>,
     pub(super) rules: AnalysisRules,
 }
 

@@ -1,12 +1,12 @@
 //! Access checks of data sources, in every spelling.
 
-use super::{DomainSource, Grounds};
+use super::{DataGrants, DomainSource};
 use steward_domain::UserId;
 use steward_policy::Caller;
 
 struct Scene {
     folder: tempfile::TempDir,
-    grounds: Grounds,
+    grounds: DataGrants,
 }
 
 impl Scene {
@@ -23,7 +23,7 @@ impl Scene {
         {
             std::fs::write(at(name), "a,b\n1,2\n").unwrap();
         }
-        let grounds = Grounds::new(&[at("data")], &at("home"));
+        let grounds = DataGrants::new(&[at("data")], &at("home"));
         let source = |domain: &str, name: &str| DomainSource {
             domain: domain.to_owned(),
             source: at(name).display().to_string(),
@@ -48,7 +48,7 @@ fn shop_only() -> Caller {
 }
 
 #[test]
-fn only_what_is_opened_counts_not_how_it_is_written() {
+fn access_check_uses_the_resolved_path() {
     let scene = Scene::new();
     let caller = shop_only();
     for (source, expected) in [
@@ -74,7 +74,7 @@ fn only_what_is_opened_counts_not_how_it_is_written() {
 }
 
 #[test]
-fn outside_of_what_is_granted_nothing_is_told_of_what_exists() {
+fn outside_grants_existence_is_not_revealed() {
     let scene = Scene::new();
     let caller = shop_only();
     let said = |source: String| scene.grounds.admit(&caller, &source).unwrap_err().to_string();

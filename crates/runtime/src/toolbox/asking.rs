@@ -11,7 +11,7 @@ use steward_policy::Caller;
 
 impl Toolbox {
     /// A question for a user over data that another user may have named.
-    pub fn ask_for(
+    pub fn question_for_caller(
         &self,
         caller: &Caller,
         named_by: &UserId,
@@ -56,6 +56,6 @@ impl Toolbox {
     /// The same for an absent user, with the user's current grants.
     pub fn ask_as(&self, user: &UserId, named_by: &UserId, data: &[String]) -> Result<Ask> {
         let caller = self.callers().now(user)?;
-        self.ask_for(caller.held(), named_by, "", data)
+        self.question_for_caller(caller.held(), named_by, "", data)
     }
 }

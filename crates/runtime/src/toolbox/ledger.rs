@@ -43,7 +43,7 @@ impl StoreLedger {
         }
         let known =
             self.store.tool(&definition.tool_name, Some(&definition.tool_version)).await.map_err(broken)?;
-        if known.is_none_or(|known| known.id != definition.id || !says_the_same(&known, definition)) {
+        if known.is_none_or(|known| known.id != definition.id || !has_same_definition(&known, definition)) {
             let commit = Commit::new(system_owner().map_err(broken)?, ChainId::SYSTEM)
                 .change(Change::PutTool(definition.clone()));
             JournalWriter::write_once(&*self.store, &Scope::System, commit).await.map_err(broken)?;
@@ -65,7 +65,7 @@ impl StoreLedger {
             // This commit may be refused, and earlier entries must not be lost with it.
             if gate(intent).is_some() {
                 return journal_writer
-                    .write_apart(entries, changes)
+                    .flush_and_commit(entries, changes)
                     .await
                     .map_err(|error| unwritten(intent, error));
             }
@@ -199,7 +199,7 @@ fn unwritten(intent: &Intent, error: steward_store::Error) -> Error {
     }
 }
 
-fn says_the_same(one: &ToolDefinition, other: &ToolDefinition) -> bool {
+fn has_same_definition(one: &ToolDefinition, other: &ToolDefinition) -> bool {
     one.description == other.description
         && one.parameter_schema == other.parameter_schema
         && one.is_active == other.is_active

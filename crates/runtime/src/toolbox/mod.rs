@@ -14,7 +14,7 @@ mod own;
 mod search;
 mod servers;
 
-pub use analysis::{AnalysisRules, DomainSource, Grounds};
+pub use analysis::{AnalysisRules, DataGrants, DomainSource};
 pub use approval::{Approvals, Shown, Waiting};
 pub use artifact_sink::StoreArtifactSink;
 pub use ledger::StoreLedger;
@@ -67,7 +67,7 @@ pub struct Toolbox {
     servers: Servers,
     watched: Arc<RwLock<BTreeMap<ServerName, Arc<Watched>>>>,
     pins: Pins,
-    grounds: Arc<Grounds>,
+    grounds: Arc<DataGrants>,
     index: search::Searcher,
     approvals: Approvals,
     callers: Callers,
@@ -85,7 +85,7 @@ impl Toolbox {
             root.home = Some(options.home.clone());
         }
         let folders: Vec<PathBuf> = options.roots.iter().map(|root| root.path.clone()).collect();
-        let grounds = Arc::new(Grounds::new(&folders, &options.home));
+        let grounds = Arc::new(DataGrants::new(&folders, &options.home));
         let registry = Registry::new(Vec::new());
         registry.set_agents("own", own::agents(app, &options, &grounds)?);
         registry.set_builtin(own::builtins(app, &options, &grounds, &Configuration::default())?);
@@ -225,7 +225,7 @@ impl Toolbox {
         self.listening.lock().await.spawn(async move {
             while changes.changed().await.is_ok() {
                 server.forget();
-                let _the_next_call_looks_again = server.look().await;
+                let _next_call_retries_review = server.look().await;
             }
         });
     }
@@ -303,7 +303,7 @@ impl Toolbox {
                 looked?;
             }
         } else {
-            let _the_call_says_what_is_missing = self.look_at_new().await;
+            let _call_reports_unknown_tool = self.review_new_servers().await;
         }
         Ok(())
     }
@@ -315,7 +315,7 @@ impl Toolbox {
 
     /// Lists the tools of all servers in parallel, each with its own timeout. Errors are returned
     /// by server.
-    pub async fn look_at_all(
+    pub async fn review_all_servers(
         &self,
     ) -> Vec<(ServerName, std::result::Result<Arc<Review>, steward_tools::Error>)> {
         let all: Vec<_> =
@@ -338,18 +338,18 @@ impl Toolbox {
 
     /// Lists the tools of new servers, so that they can be resolved. Returns the servers that
     /// failed.
-    pub async fn look_at_new(&self) -> Vec<(ServerName, steward_tools::Error)> {
+    pub async fn review_new_servers(&self) -> Vec<(ServerName, steward_tools::Error)> {
         if self.new_servers().is_empty() {
             return Vec::new();
         }
-        let looked = self.look_at_all().await;
+        let looked = self.review_all_servers().await;
         looked.into_iter().filter_map(|(name, looked)| Some((name, looked.err()?))).collect()
     }
 
     /// Whether a caller may know that a server is configured: the caller has its permissions and
     /// may call its tools.
     #[must_use]
-    pub fn may_know(&self, caller: &Caller, server: &ServerName) -> bool {
+    pub fn can_see_server(&self, caller: &Caller, server: &ServerName) -> bool {
         let Some(watched) = self.watched(server.as_str()) else { return false };
         let Ok(any) = ToolName::new(format!("{server}.any")) else { return false };
         caller.administrator || caller.sees(&any, &watched.handle.config().permissions)

@@ -1,7 +1,7 @@
 //! The tools of Steward itself: built-in tools, analysis, HTTP requests, the analyst.
 
 use super::Options;
-use super::analysis::{self, AnalysisTool, Analyst, Grounds};
+use super::analysis::{self, AnalysisTool, Analyst, DataGrants};
 use crate::ask::AppContext;
 use crate::error::Result;
 use serde_json::Value as Json;
@@ -23,7 +23,7 @@ const RETRIES: u32 = 2;
 pub(super) fn builtins(
     app: &AppContext,
     options: &Options,
-    grounds: &Arc<Grounds>,
+    grounds: &Arc<DataGrants>,
     configuration: &Configuration,
 ) -> Result<Vec<Registered>> {
     let laid = configuration.laid();
@@ -74,7 +74,11 @@ pub(super) fn builtins(
 }
 
 /// The built-in agents.
-pub(super) fn agents(app: &AppContext, options: &Options, grounds: &Arc<Grounds>) -> Result<Vec<Registered>> {
+pub(super) fn agents(
+    app: &AppContext,
+    options: &Options,
+    grounds: &Arc<DataGrants>,
+) -> Result<Vec<Registered>> {
     let analyst = Analyst { app: app.clone(), grounds: grounds.clone(), rules: options.rules.clone() };
     let about = "Answers a question in plain language about files, folders and databases: plans, queries, \
         draws charts, writes a report, and says where each number comes from. Works in a session of its own \

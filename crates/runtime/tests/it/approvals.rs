@@ -96,7 +96,7 @@ async fn sixteen_decisions_make_one_call_on_postgres() {
 
 /// The same for a run that waits: the others neither call nor take the run from the process that
 /// goes on.
-async fn one_decision_goes_on(shop: Shop) {
+async fn one_decision_resumes(shop: Shop) {
     let nodes = json!({ "drop": { "type": "tool", "tool": "shop.delete", "arguments": { "name": "pen" } } });
     let drop = json!({ "name": "drop", "patterns": ["react"], "entry_point": "drop", "nodes": nodes,
         "edges": [{ "from": "drop", "to": "__end__" }] });
@@ -126,14 +126,14 @@ async fn one_decision_goes_on(shop: Shop) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn sixteen_decisions_carry_a_run_on_once() {
-    one_decision_goes_on(Shop::open(ALWAYS).await).await;
+async fn sixteen_decisions_resume_a_run_once() {
+    one_decision_resumes(Shop::open(ALWAYS).await).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn sixteen_decisions_carry_a_run_on_once_on_postgres() {
+async fn sixteen_decisions_resume_a_run_once_on_postgres() {
     let Some(fixture) = Fixture::on_postgres().await else { return };
-    one_decision_goes_on(Shop::over(fixture, ALWAYS).await).await;
+    one_decision_resumes(Shop::over(fixture, ALWAYS).await).await;
 }
 
 /// Two calls of an agent wait as one: sixteen decide at once, and each call is made once, in its
@@ -214,7 +214,7 @@ async fn an_old_decision_does_not_decide_the_next_gate() {
 /// What waits is the tool that will run: a name that was corrected is not what the approver's scope
 /// is checked on.
 #[tokio::test]
-async fn what_waits_is_the_tool_that_will_run() {
+async fn waiting_call_names_the_resolved_tool() {
     let shop = Shop::open(ALWAYS).await;
     shop.toolbox.look_at("shop").await.unwrap();
     let asked = request("evil.delete", json!({ "name": "pen" }));
@@ -256,7 +256,7 @@ async fn an_approval_is_for_the_version_that_was_accepted() {
 /// What a call does decides, not who wrote its arguments: an agent that was given SQL to run does
 /// not delete unasked.
 #[tokio::test]
-async fn an_agent_does_not_delete_rows_unasked() {
+async fn agent_does_not_delete_rows_without_approval() {
     let shop = Shop::open("").await;
     define_agent(&shop, "clerk", &["shop.write_query"], &[]);
     // What destroys asks although the person typed it; what adds asks unless they did, since a
@@ -281,7 +281,7 @@ async fn an_agent_does_not_delete_rows_unasked() {
 /// A read does not ask, untrusted arguments or not; what the operator wants asked about is asked
 /// about.
 #[tokio::test]
-async fn a_read_does_not_ask() {
+async fn read_needs_no_approval() {
     let shop = Shop::open("").await;
     shop.toolbox.look_at("shop").await.unwrap();
     let mut read = request("shop.find", json!({ "name": "pen" }));
@@ -300,7 +300,7 @@ async fn a_read_does_not_ask() {
 
 /// A card number and a password are in the store only while somebody may still agree to the call.
 #[tokio::test]
-async fn what_was_decided_keeps_no_secrets() {
+async fn decided_approval_keeps_no_secrets() {
     let shop = Shop::open("").await;
     shop.toolbox.look_at("shop").await.unwrap();
     let arguments =

@@ -1,6 +1,6 @@
 //! A task is carried out with what its owner holds now, wherever it runs.
 
-use crate::runs::hears_of_tasks;
+use crate::runs::task_listener;
 use crate::toolbox::{NEVER, Shop};
 use crate::user;
 use crate::workers::{Scripted, calls, decided, define_agent, once, quiet, runner, says, status};
@@ -68,7 +68,7 @@ async fn a_run_may_call_what_its_owner_may() {
 }
 
 #[tokio::test]
-async fn what_was_taken_away_while_a_run_waited_is_gone_when_it_goes_on() {
+async fn grants_revoked_during_wait_are_not_used() {
     let shop = Shop::open(NEVER).await;
     shop.define("workflows", "asks", &asks_first("asks"));
     let runner = runner(&shop, "one", Models::default()).await;
@@ -81,7 +81,7 @@ async fn what_was_taken_away_while_a_run_waited_is_gone_when_it_goes_on() {
 }
 
 #[tokio::test]
-async fn the_paused_run_of_a_disabled_person_is_not_carried_out() {
+async fn paused_run_of_disabled_user_is_not_executed() {
     let shop = Shop::open(NEVER).await;
     shop.define("workflows", "asks", &asks_first("asks"));
     let runner = runner(&shop, "one", Models::default()).await;
@@ -101,7 +101,7 @@ async fn the_paused_run_of_a_disabled_person_is_not_carried_out() {
 }
 
 #[tokio::test]
-async fn the_waiting_call_of_a_disabled_person_is_not_made() {
+async fn waiting_call_of_disabled_user_is_not_made() {
     let shop = Shop::open(ALWAYS).await;
     shop.toolbox.look_at("shop").await.unwrap();
     let Json::Object(arguments) = json!({ "name": "pen" }) else { panic!() };
@@ -125,12 +125,12 @@ async fn the_waiting_call_of_a_disabled_person_is_not_made() {
 }
 
 #[tokio::test]
-async fn what_runs_for_a_person_stops_when_they_are_disabled() {
+async fn runs_of_disabled_user_stop() {
     let shop = Shop::open(NEVER).await;
     shop.define("workflows", "drop", &one_call("drop"));
     shop.toolbox.look_at("shop").await.unwrap();
     shop.write("hang", "");
-    let (watch, mut began) = hears_of_tasks();
+    let (watch, mut began) = task_listener();
     let runner = runner(&shop, "one", Models::default()).await;
     let mut running = JoinSet::new();
     running.spawn(async move { runner.start(&user(), "drop", json!({}), Some(watch)).await });
@@ -144,7 +144,7 @@ async fn what_runs_for_a_person_stops_when_they_are_disabled() {
 }
 
 #[tokio::test]
-async fn a_worker_takes_up_nothing_for_a_disabled_person() {
+async fn worker_runs_nothing_for_disabled_user() {
     let shop = Shop::open(NEVER).await;
     shop.define("workflows", "drop", &one_call("drop"));
     let submitter = runner(&shop, "submitter", Models::default()).await;
@@ -158,7 +158,7 @@ async fn a_worker_takes_up_nothing_for_a_disabled_person() {
 }
 
 #[tokio::test]
-async fn a_sub_agent_holds_what_the_person_holds() {
+async fn sub_agent_has_the_grants_of_the_user() {
     let shop = Shop::open(NEVER).await;
     define_agent(&shop, "boss", &[], &["clerk"]);
     define_agent(&shop, "clerk", &["shop.delete"], &[]);

@@ -45,7 +45,7 @@ async fn servers_that_are_merely_listed_are_applications_of_their_own() {
 }
 
 #[tokio::test]
-async fn a_server_that_starts_slowly_is_waited_for_with_a_word_about_it() {
+async fn slow_server_start_is_reported() {
     let script = format!("sleep 2; exec python3 {}", app("todo").display());
     let slow = json!({ "name": "todo", "transport": "stdio", "config": { "command": "sh", "args": ["-c", script] } });
     let office = with_servers(json!([slow])).await;
@@ -64,7 +64,7 @@ async fn a_server_that_starts_slowly_is_waited_for_with_a_word_about_it() {
 }
 
 #[tokio::test]
-async fn a_server_that_does_not_come_is_named() {
+async fn failed_server_is_named() {
     let broken =
         json!({ "name": "ledger", "transport": "stdio", "config": { "command": "false", "args": [] } });
     let office = with_servers(json!([broken])).await;

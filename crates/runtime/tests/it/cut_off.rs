@@ -95,7 +95,7 @@ async fn a_question_is_a_plan_that_can_be_replayed_and_inspected_at_any_step() {
 }
 
 #[tokio::test]
-async fn a_question_that_was_cut_off_is_answered_by_the_next_worker() {
+async fn interrupted_question_is_answered_by_next_worker() {
     let office = Office::todo().await;
     let task = question_cut_off(&office).await;
     let options = ServiceOptions { until_empty: true, ..ServiceOptions::default() };
@@ -121,21 +121,21 @@ async fn a_question_that_was_cut_off_is_answered_by_the_next_worker() {
 }
 
 #[tokio::test]
-async fn a_question_that_was_cut_off_is_ended_with_the_reason_at_the_next_start() {
+async fn interrupted_question_is_ended_at_next_start() {
     let office = Office::todo().await;
     let task = question_cut_off(&office).await;
     let app = &office.fixture.app;
-    assert_eq!(run::end_cut_off(app, &scope()).await.unwrap(), [task]);
+    assert_eq!(run::end_interrupted(app, &scope()).await.unwrap(), [task]);
     let ended = app.store.task(&scope(), task).await.unwrap().unwrap();
     assert_eq!(ended.status, TaskStatus::Failed);
     assert!(ended.error.as_ref().is_some_and(|why| why.contains("cut off")), "{ended:?}");
-    assert_eq!(run::end_cut_off(app, &scope()).await.unwrap(), []);
+    assert_eq!(run::end_interrupted(app, &scope()).await.unwrap(), []);
     let request = app.store.request(&scope(), task).await.unwrap().unwrap();
     assert_eq!(request.status, steward_domain::RequestStatus::Failed);
 }
 
 #[tokio::test]
-async fn a_question_that_nobody_waits_for_any_more_ends() {
+async fn abandoned_question_ends() {
     let fixture = Fixture::new();
     let question = local("total amount by state", &[retail("sales.csv")]);
     let waited = fixture.app.ask(&question, &|_| {});
@@ -167,7 +167,7 @@ async fn columns_with_spaces_make_a_plan() {
 }
 
 #[tokio::test]
-async fn a_turn_that_was_cut_off_says_so_in_its_conversation() {
+async fn interrupted_turn_is_reported_in_conversation() {
     let office = Office::open("apps", &[("todo", &["--hang", "list_tasks"])], Limits::default()).await;
     let (seen, reached) = (Mutex::default(), Mutex::new(false));
     let watch = |event: ProgressEvent| match event {

@@ -38,16 +38,16 @@ async fn told(office: &Office, id: ConversationId) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn an_approval_is_told_once_with_who_and_what_came_of_it() {
+async fn approval_result_is_reported_once() {
     let office = Office::todo().await;
     let asked = say(&office, None, "delete task 7").await;
     assert_eq!(asked.outcome, Outcome::Confirm, "{asked:#?}");
     let [task] = asked.waiting.as_slice() else { panic!("{asked:#?}") };
     let id = asked.conversation_id;
-    assert!(!office.chat.tell_decisions(&user(), id).await.unwrap(), "nothing was decided yet");
+    assert!(!office.chat.report_decisions(&user(), id).await.unwrap(), "nothing was decided yet");
     decide(&office, *task, None).await;
-    assert!(office.chat.tell_decisions(&user(), id).await.unwrap());
-    assert!(!office.chat.tell_decisions(&user(), id).await.unwrap(), "it is told once");
+    assert!(office.chat.report_decisions(&user(), id).await.unwrap());
+    assert!(!office.chat.report_decisions(&user(), id).await.unwrap(), "it is told once");
     let told = told(&office, id).await;
     assert_eq!(told.len(), 2, "{told:?}");
     assert!(told[1].contains("approved by boss") && told[1].contains("Water the plants"), "{}", told[1]);
@@ -55,7 +55,7 @@ async fn an_approval_is_told_once_with_who_and_what_came_of_it() {
 }
 
 #[tokio::test]
-async fn a_rejection_is_told_with_its_reason_before_the_next_answer() {
+async fn rejection_is_reported_before_next_answer() {
     let office = Office::todo().await;
     let asked = say(&office, None, "delete task 7").await;
     let [task] = asked.waiting.as_slice() else { panic!("{asked:#?}") };

@@ -6,7 +6,7 @@ use crate::user;
 use serde_json::json;
 use steward_domain::{Coded as _, ConversationId, TaskStatus};
 use steward_policy::Caller;
-use steward_runtime::converse::{self, EndedBy, Ending, Limits, Outcome, ProgressEvent, Turn};
+use steward_runtime::converse::{self, ConversationEndedBy, Ending, Limits, Outcome, ProgressEvent, Turn};
 use steward_store::{Page, Scope, TaskFilter};
 use tokio_util::sync::CancellationToken;
 
@@ -21,7 +21,7 @@ fn turn(said: &str, conversation: Option<ConversationId>) -> Turn {
 }
 
 #[tokio::test]
-async fn a_turn_that_is_called_off_is_cancelled() {
+async fn cancelled_turn_has_status_cancelled() {
     let office = Office::open("apps", &[("todo", &["--hang", "list_tasks"])], Limits::default()).await;
     let stop = CancellationToken::new();
     let heard = |heard: ProgressEvent| {
@@ -29,7 +29,7 @@ async fn a_turn_that_is_called_off_is_cancelled() {
             stop.cancel();
         }
     };
-    let error = office.chat.say_until(&turn("show my tasks", None), &heard, &stop).await.unwrap_err();
+    let error = office.chat.answer_until(&turn("show my tasks", None), &heard, &stop).await.unwrap_err();
     assert_eq!(error.code(), "RUN016", "{error}");
     let scope = Scope::User(user());
     let store = &office.fixture.app.store;
@@ -42,7 +42,7 @@ async fn a_turn_that_is_called_off_is_cancelled() {
 }
 
 #[tokio::test]
-async fn a_decision_that_is_not_taken_is_dropped_and_on_the_record() {
+async fn unused_confirmation_is_dropped_and_journalled() {
     let office = Office::todo().await;
     let asked = office.say(None, "delete task 7").await;
     assert_eq!(asked.outcome, Outcome::Confirm, "{asked:#?}");
@@ -58,7 +58,7 @@ async fn a_decision_that_is_not_taken_is_dropped_and_on_the_record() {
 }
 
 #[tokio::test]
-async fn more_things_than_somebody_reads_are_not_changed_at_once() {
+async fn too_many_records_are_not_changed_at_once() {
     let office = Office::todo().await;
     for number in 0..45 {
         office.look("todo.create_task", json!({ "title": format!("Chore {number}") })).await;
@@ -71,7 +71,7 @@ async fn more_things_than_somebody_reads_are_not_changed_at_once() {
 }
 
 #[tokio::test]
-async fn a_chart_of_data_that_was_brought_writes_no_note() {
+async fn chart_of_user_data_writes_no_note() {
     let office = Office::todo().await;
     let notes = office.look("notes.list_notes", json!({})).await["count"].clone();
     let path = office.fixture.folder.path().join("sales.csv");
@@ -92,7 +92,7 @@ async fn a_chart_of_data_that_was_brought_writes_no_note() {
 }
 
 #[tokio::test]
-async fn a_conversation_that_is_deleted_takes_its_words_and_answers_along() {
+async fn deleted_conversation_erases_messages_and_answers() {
     let office = Office::todo().await;
     let reply = office.say(None, "show me task 2").await;
     let (store, scope) = (&office.fixture.app.store, Scope::User(user()));
@@ -107,7 +107,7 @@ async fn a_conversation_that_is_deleted_takes_its_words_and_answers_along() {
     let kept = store.payloads(&scope, reply.task_id.into()).await.unwrap();
     assert!(kept.iter().any(|payload| payload.erased_at.is_none()), "{kept:?}");
     let owner = user();
-    let by = EndedBy { user: &owner, door: "test", at: office.fixture.app.clock.now() };
+    let by = ConversationEndedBy { user: &owner, door: "test", at: office.fixture.app.clock.now() };
     let stranger = Scope::User("somebody_else".parse().unwrap());
     let id = reply.conversation_id;
     let kept_in = &office.fixture.app.artifacts;

@@ -78,7 +78,7 @@ async fn a_refusal_does_not_name_what_is_blocked() {
 }
 
 #[tokio::test]
-async fn a_model_that_never_gets_it_right_costs_a_note() {
+async fn failing_model_proposals_add_a_note() {
     let model = FakeModel::start(|_| plan("SELECT nothing FROM nowhere")).await;
     let fixture = with(&model);
     let question = "amount per state please, more or less, as you see fit";
@@ -116,7 +116,7 @@ async fn agreement_raises_the_probability() {
 /// What an answer used is in the store. A person who used up their day is answered without the
 /// model, and told why.
 #[tokio::test]
-async fn a_budget_that_is_used_up_costs_a_note() {
+async fn exhausted_budget_adds_a_note() {
     let question = "amount per state please, more or less, as you see fit";
     let data = [retail("sales.csv")];
     let model = FakeModel::start(|_| plan("SELECT count(*) AS n FROM sales")).await;

@@ -56,7 +56,7 @@ fn offered(prompt: &Json) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn what_the_reader_is_sure_of_costs_no_model() {
+async fn confident_reading_calls_no_model() {
     let model = FakeModel::start(|_| Says::Text("never".into())).await;
     let office = office(&model).await;
     let reply = office.say(None, "show my tasks").await;
@@ -67,7 +67,7 @@ async fn what_the_reader_is_sure_of_costs_no_model() {
 /// What a short message leaves open is for the person to say. A long one may say it in words that
 /// the reader does not use, so the model is asked first.
 #[tokio::test]
-async fn a_long_message_is_not_asked_back_about_by_the_reader() {
+async fn reader_asks_no_question_about_long_message() {
     let model = FakeModel::start(|_| Says::Text("It is done.".to_owned())).await;
     let office = office(&model).await;
     let reply = office.say(None, "complete the task").await;
@@ -147,7 +147,7 @@ async fn a_tool_that_was_not_offered_is_found_and_called() {
 const RENAMED: &str = "Pay the other bill";
 
 #[tokio::test]
-async fn an_effect_after_a_result_asks_and_a_yes_goes_on() {
+async fn effect_after_result_needs_confirmation_and_resumes() {
     let model = FakeModel::start(|messages| match results(messages) {
         0 => Says::Calls(vec![("todo_list_tasks", json!({}))]),
         // The id is the server's own; the title is nowhere in what the person typed.
@@ -188,7 +188,7 @@ async fn an_effect_after_a_result_asks_and_a_yes_goes_on() {
 
 /// Text of a result that gives orders: the model obeys it, and nothing happens without a person.
 #[tokio::test]
-async fn a_model_that_obeys_an_attacker_gets_as_far_as_the_question() {
+async fn injected_model_is_stopped_by_confirmation() {
     let model = FakeModel::start(|messages| match results(messages) {
         0 => Says::Calls(vec![("todo_list_tasks", json!({}))]),
         _ => Says::Calls(vec![
@@ -206,7 +206,7 @@ async fn a_model_that_obeys_an_attacker_gets_as_far_as_the_question() {
 }
 
 #[tokio::test]
-async fn a_model_that_is_down_costs_a_note() {
+async fn unavailable_model_adds_a_note() {
     let model = FakeModel::start(|_| Says::Status(500)).await;
     let office = office(&model).await;
     let reply = office.say(None, HARD).await;
@@ -240,7 +240,7 @@ async fn stop_ends_a_streaming_answer_at_once() {
             stops.cancel();
         }
     };
-    let failed = office.chat.say_until(&turn(HARD, None), &watch, &stop).await.unwrap_err();
+    let failed = office.chat.answer_until(&turn(HARD, None), &watch, &stop).await.unwrap_err();
     let took = run.lock().unwrap().unwrap().elapsed();
     assert!(matches!(failed, steward_runtime::Error::CalledOff), "{failed}");
     assert!(took < Duration::from_secs(2), "{took:?}");

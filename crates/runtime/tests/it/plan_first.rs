@@ -46,7 +46,7 @@ async fn office(model: &FakeModel) -> Office {
 }
 
 #[tokio::test]
-async fn a_plan_is_written_carried_out_and_answered() {
+async fn plan_is_written_executed_and_answered() {
     let model = FakeModel::start(|messages| {
         Says::Text(match asked(messages) {
             Asked::Plan => format!("Here it is:\n```json\n{}\n```", renaming("Dentist is through")),
@@ -87,7 +87,7 @@ async fn a_plan_is_written_carried_out_and_answered() {
 }
 
 #[tokio::test]
-async fn a_broken_plan_is_written_once_more() {
+async fn invalid_plan_is_rewritten_once() {
     let model = FakeModel::start(|messages| {
         Says::Text(match asked(messages) {
             Asked::Plan if last(messages, "user").contains("there is no tool") => {
@@ -108,7 +108,7 @@ async fn a_broken_plan_is_written_once_more() {
 
 /// No plan, a wrong plan twice, and a plan whose step fails: the loop does it and says why.
 #[tokio::test]
-async fn the_loop_takes_over_where_no_plan_works() {
+async fn loop_takes_over_without_a_valid_plan() {
     for (plan, prompts, why) in [
         (json!({ "cannot": "the tasks must be read first" }).to_string(), 3, "must be read first"),
         ("I would look at the tasks first.".to_owned(), 4, "wrong twice"),

@@ -39,7 +39,7 @@ impl Shop {
 }
 
 /// Somebody who watches, and the tasks that they hear of.
-pub(crate) fn hears_of_tasks() -> (Watch, tokio::sync::mpsc::UnboundedReceiver<TaskId>) {
+pub(crate) fn task_listener() -> (Watch, tokio::sync::mpsc::UnboundedReceiver<TaskId>) {
     let (sender, began) = tokio::sync::mpsc::unbounded_channel();
     let watch: Watch = Arc::new(move |seen| {
         if let ProgressEvent::Started(task) = seen {
@@ -67,7 +67,7 @@ pub(crate) fn workflow(name: &str, entry: &str, nodes: Json, edges: Json) -> Jso
 }
 
 #[tokio::test]
-async fn steps_run_in_order_and_hand_on_what_they_found() {
+async fn steps_run_in_order_and_pass_results() {
     // What a tool found is untrusted; without the operator's word the second search would wait for
     // a person.
     let shop = Shop::open("tools: { shop.find: { approval: never } }").await;
@@ -134,7 +134,7 @@ async fn dies_while_calling(shop: &Shop, name: &str, tool: &str) -> TaskId {
     );
     shop.toolbox.look_at("shop").await.unwrap();
     shop.write("hang", "");
-    let (watch, mut began) = hears_of_tasks();
+    let (watch, mut began) = task_listener();
     let (runner, name) = (shop.runner().await, name.to_owned());
     let mut dies = tokio::task::JoinSet::new();
     dies.spawn(async move { runner.start(&user(), &name, json!(null), Some(watch)).await });
@@ -165,7 +165,7 @@ async fn an_effect_without_a_receipt_is_not_repeated_but_asked_about() {
 }
 
 #[tokio::test]
-async fn a_read_without_a_receipt_is_made_again() {
+async fn read_without_receipt_is_repeated() {
     let shop = Shop::open("").await;
     let task = dies_while_calling(&shop, "look", "shop.find").await;
     let ran = shop.runner().await.resume(&scope(), task, None).await.unwrap();
@@ -196,7 +196,7 @@ async fn an_agent_with_the_built_in_model_uses_its_tool() {
 }
 
 #[tokio::test]
-async fn what_cannot_run_says_why() {
+async fn invalid_definition_reports_reason() {
     let shop = Shop::open("").await;
     let runner = shop.runner().await;
     let told = |error: steward_runtime::Error| error.to_string();

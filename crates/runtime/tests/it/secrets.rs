@@ -30,7 +30,7 @@ fn holding(folder: &Path, found: &mut Vec<String>) {
 }
 
 #[tokio::test]
-async fn what_is_typed_into_a_chat_is_stored_without_its_secrets() {
+async fn chat_messages_are_stored_redacted() {
     let office = Office::todo().await;
     let folder = office.fixture.folder.path().to_owned();
     let first = office.say(None, "my password is hunter2-Xy9, hello").await;

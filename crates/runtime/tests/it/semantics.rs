@@ -88,7 +88,7 @@ async fn a_metric_is_computed_from_its_definition() {
 }
 
 #[tokio::test]
-async fn a_broken_file_is_said_and_nothing_is_guessed() {
+async fn invalid_semantics_file_is_reported() {
     let fixture = with_model("metrics:\n  revenue:\n    table: sales\n    expresion: sum(amount)\n");
     let answer = fixture.ask(ask("revenue by state", &[retail("sales.csv")])).await;
     let why = answer.response.error.unwrap_or_default();
@@ -178,8 +178,8 @@ async fn cumulative_metrics_segments_and_fiscal_years() {
 }
 
 #[tokio::test]
-async fn a_change_of_definitions_says_which_answers_it_moves() {
-    use steward_runtime::{CheckOutcome, KeptAnswer, NewVerified, read_semantics};
+async fn changed_definitions_report_changed_answers() {
+    use steward_runtime::{CheckOutcome, NewVerified, StoredAnswer, read_semantics};
     let define = |turnover: &str| {
         format!(
             "metrics:\n  turnover: {{ table: sales, expression: {turnover} }}\n  pieces: {{ table: sales, \
@@ -205,7 +205,7 @@ async fn a_change_of_definitions_says_which_answers_it_moves() {
         let moves = matches!(change.outcome, CheckOutcome::Moved { .. });
         assert_eq!(moves, change.question.starts_with("turnover"), "{change:?}");
     }
-    assert!(matches!(&changes[0].kept, KeptAnswer::VerifiedAnswer { .. }));
+    assert!(matches!(&changes[0].kept, StoredAnswer::VerifiedAnswer { .. }));
     std::fs::write(&file, define("sum(nothing)")).unwrap();
     let changes = app.semantics_diff(&ask("", &[]), &read_semantics(&file).unwrap()).await.unwrap();
     assert_eq!(changes.iter().filter(|one| matches!(one.outcome, CheckOutcome::Broken { .. })).count(), 2);

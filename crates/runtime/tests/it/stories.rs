@@ -44,7 +44,7 @@ fn scope() -> Scope {
 }
 
 #[tokio::test]
-async fn a_supervisor_with_a_researcher_and_a_writer_who_know_nothing_of_each_other() {
+async fn supervisor_with_isolated_researcher_and_writer() {
     let shop = Shop::open("tools: { shop.find: { approval: never } }").await;
     define_agent(&shop, "lead", &[], &["researcher", "writer"]);
     define_agent(&shop, "researcher", &["shop.find"], &[]);
@@ -119,7 +119,7 @@ fn asks(expires: u64) -> Json {
 }
 
 #[tokio::test]
-async fn five_days_later_another_process_goes_on_exactly_where_it_paused() {
+async fn another_process_resumes_a_paused_run() {
     let (shop, clock) = with_clock("tools: { shop.find: { approval: never } }").await;
     shop.define("workflows", "asks", &asks(10 * DAY));
     let first = runner(&shop, "one", Models::default()).await;
@@ -137,7 +137,7 @@ async fn five_days_later_another_process_goes_on_exactly_where_it_paused() {
 }
 
 #[tokio::test]
-async fn an_approval_that_never_comes_ends_the_task_by_itself() {
+async fn expired_approval_ends_the_task() {
     let (shop, clock) = with_clock("tools: { shop.find: { approval: never } }").await;
     shop.define("workflows", "asks", &asks(DAY));
     let first = runner(&shop, "one", Models::default()).await;

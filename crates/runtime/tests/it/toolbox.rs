@@ -112,7 +112,7 @@ async fn a_query_and_its_polls_are_one_call() {
 }
 
 #[tokio::test]
-async fn a_changed_description_is_held_back_until_a_person_accepts_it() {
+async fn changed_description_is_blocked_until_accepted() {
     let shop = Shop::open(NEVER).await;
     shop.call("shop.find", json!({ "name": "pen" })).await.unwrap();
     shop.toolbox.close().await;
@@ -187,7 +187,7 @@ async fn a_rejected_call_is_never_made() {
 }
 
 #[tokio::test]
-async fn a_permission_taken_away_in_the_file_stops_the_very_next_call() {
+async fn revoked_permission_stops_next_call() {
     let shop = Shop::open("").await;
     let mut call = request("math.eval", json!({ "expression": "1 + 1" }));
     call.caller = Caller { permissions: Some(Default::default()), ..Caller::owner(user()) };
@@ -274,7 +274,7 @@ async fn a_hundred_callers_share_one_server() {
 }
 
 #[tokio::test]
-async fn a_symlink_leads_no_tool_to_the_store() {
+async fn symlink_does_not_expose_the_store() {
     let shop = Shop::open("{}").await;
     let home = shop.fixture.folder.path();
     let data = home.join("data");

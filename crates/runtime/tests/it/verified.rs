@@ -14,7 +14,7 @@ fn by_sql(sql: &str) -> NewVerified {
 }
 
 #[tokio::test]
-async fn a_verified_statement_answers_the_question_and_its_kin_and_nothing_else() {
+async fn verified_statement_answers_only_matching_questions() {
     let fixture = Fixture::new();
     let data = [retail("sales.csv")];
     let question = "net sales in Arizona";
@@ -157,7 +157,7 @@ async fn every_answer_that_changed_is_reported_and_no_other() {
 }
 
 #[tokio::test]
-async fn what_was_not_answered_is_grouped_with_what_would_help() {
+async fn unanswered_questions_are_grouped_with_fixes() {
     use steward_runtime::{GapReason, ProposedFix};
     let fixture = Fixture::new();
     let (app, data) = (&fixture.app, [retail("sales.csv")]);

@@ -116,7 +116,7 @@ async fn a_broken_query_is_repaired_and_every_attempt_is_in_the_audit() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_repaired_fails_after_three_attempts() {
+async fn unrepairable_query_fails_after_three_attempts() {
     let fixture = Fixture::new();
     let answer = fixture.ask(ask("SELECT zzzzqqqq FROM sales", &[retail("sales.csv")])).await;
     assert_eq!(answer.response.status, ResponseStatus::Failed);
@@ -309,7 +309,7 @@ async fn a_model_does_not_get_past_policy() {
 }
 
 #[tokio::test]
-async fn what_the_data_does_not_say_is_said() {
+async fn unanswerable_question_is_reported() {
     let fixture = Fixture::new();
     let answer = fixture.ask(local("what is the weather in Paris tomorrow?", &[retail("sales.csv")])).await;
     assert!(answer.tables.is_empty() || answer.confidence == Certainty::Low, "{}", answer.answer);

@@ -2,7 +2,7 @@
 //! a sub-agent that asks, a worker that is stopped; looking back at runs; models that do not
 //! behave.
 
-use crate::runs::hears_of_tasks;
+use crate::runs::task_listener;
 use crate::toolbox::{NEVER, Shop};
 use crate::user;
 use async_trait::async_trait;
@@ -115,7 +115,7 @@ pub(crate) async fn status(shop: &Shop, task: TaskId) -> TaskStatus {
 }
 
 #[tokio::test]
-async fn what_waits_is_worked_off_by_two_workers_and_nothing_twice() {
+async fn two_workers_run_each_queued_task_once() {
     let shop = Shop::open(NEVER).await;
     define_look(&shop, "look", "shop.delete");
     let submitter = runner(&shop, "submitter", Models::default()).await;
@@ -140,12 +140,12 @@ async fn what_waits_is_worked_off_by_two_workers_and_nothing_twice() {
 }
 
 #[tokio::test]
-async fn a_task_that_was_called_off_elsewhere_is_not_written_to_any_more() {
+async fn task_cancelled_elsewhere_gets_no_writes() {
     let shop = Shop::open(NEVER).await;
     define_look(&shop, "slow", "shop.delete");
     shop.toolbox.look_at("shop").await.unwrap();
     shop.write("hang", "");
-    let (watch, mut began) = hears_of_tasks();
+    let (watch, mut began) = task_listener();
     let first = runner(&shop, "first", Models::default()).await;
     let mut running = JoinSet::new();
     running.spawn(async move { first.start(&user(), "slow", json!({ "name": "pen" }), Some(watch)).await });
@@ -170,7 +170,7 @@ async fn a_task_that_was_called_off_elsewhere_is_not_written_to_any_more() {
 }
 
 #[tokio::test]
-async fn a_run_keeps_its_task_however_long_it_goes_on() {
+async fn long_run_keeps_its_lease() {
     let shop = Shop::open("").await;
     // Many short waits in a row, for longer than the lease of two seconds.
     let wait = |n: usize, next: &str| {
@@ -189,7 +189,7 @@ async fn a_run_keeps_its_task_however_long_it_goes_on() {
     shop.define("workflows", "long", &long);
     shop.write("delay", "0.1");
     let one = runner(&shop, "one", Models::default()).await;
-    let (watch, mut began) = hears_of_tasks();
+    let (watch, mut began) = task_listener();
     let mut running = JoinSet::new();
     running.spawn(async move { one.start(&user(), "long", json!({}), Some(watch)).await });
     let task = began.recv().await.unwrap();
@@ -209,7 +209,7 @@ async fn a_run_keeps_its_task_however_long_it_goes_on() {
 }
 
 #[tokio::test]
-async fn a_supervisor_sleeps_while_its_agent_waits_for_a_person() {
+async fn supervisor_sleeps_while_sub_agent_waits() {
     let shop = Shop::open("tools: { shop.delete: { approval: always } }").await;
     define_agent(&shop, "boss", &[], &["clerk"]);
     define_agent(&shop, "clerk", &["shop.delete"], &[]);
@@ -243,7 +243,7 @@ async fn a_supervisor_sleeps_while_its_agent_waits_for_a_person() {
 }
 
 #[tokio::test]
-async fn a_worker_that_is_stopped_ends_what_runs_and_leaves_the_rest() {
+async fn stopped_worker_drains_and_hands_over() {
     let shop = Shop::open("").await;
     define_look(&shop, "look", "shop.find");
     let submitter = runner(&shop, "submitter", Models::default()).await;
@@ -277,7 +277,7 @@ async fn a_worker_that_is_stopped_ends_what_runs_and_leaves_the_rest() {
 
 #[tokio::test]
 #[allow(clippy::disallowed_methods, reason = "somebody who touches the file does not come through the store")]
-async fn a_run_is_looked_at_step_by_step_and_done_again_without_a_call() {
+async fn run_is_inspected_and_replayed_without_calls() {
     let shop = Shop::open(NEVER).await;
     define_look(&shop, "look", "shop.find");
     let runner = runner(&shop, "one", Models::default()).await;

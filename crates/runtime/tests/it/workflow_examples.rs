@@ -90,7 +90,7 @@ async fn fan_out_over_a_list_with_a_join() {
 }
 
 #[tokio::test]
-async fn a_nightly_wait_leaves_memory_and_goes_on_in_another_process() {
+async fn long_wait_resumes_in_another_process() {
     let office = Office::open().await;
     let ran = office.start("nightly_report", json!({ "about": "Oslo" })).await;
     assert_eq!(ran.standing, RunStatus::Waiting);
@@ -124,7 +124,7 @@ async fn children_are_tasks_of_their_own_and_are_tried_again() {
 }
 
 #[tokio::test]
-async fn an_approval_goes_to_the_next_role_and_expires_at_last() {
+async fn approval_escalates_to_next_role_and_expires() {
     let office = Office::open().await;
     let approvers = async || {
         let waiting = office.shop.toolbox.approvals().list(&Scope::System).await.unwrap();
@@ -169,7 +169,7 @@ async fn an_approval_goes_to_the_next_role_and_expires_at_last() {
 }
 
 #[tokio::test]
-async fn a_signal_counts_once_and_brings_the_run_on() {
+async fn signal_counts_once_and_resumes_the_run() {
     let office = Office::open().await;
     let input = json!({ "order": "A-17", "to": "ada@example.com" });
     let ran = office.start("payment_signal", input.clone()).await;

@@ -32,7 +32,7 @@ const VERSION: u64 = 1;
 /// The maximum length of a line, in bytes.
 const LINE: usize = 4 * 1024 * 1024;
 /// The number of messages that are replayed when a conversation is loaded.
-const SHOWN_AGAIN: u32 = 500;
+const REPLAYED_MESSAGES: u32 = 500;
 
 /// A rejected request: the JSON-RPC error code and a message that says what to do.
 type Refusal = (i64, String);
@@ -233,7 +233,7 @@ impl Connection {
         let commit = Commit::new(self.caller.user.clone(), id).change(made);
         app.store.commit(&self.scope(), commit).await.map_err(inside)?;
         let mut result = json!({ "sessionId": id });
-        note_servers(params, &mut result);
+        list_ignored_servers(params, &mut result);
         Ok(result)
     }
 
@@ -244,7 +244,7 @@ impl Connection {
         if !found.is_some_and(|found| found.status == ConversationStatus::Active) {
             return Err((-32002, format!("there is no session {id}")));
         }
-        for message in store.window(&scope, id, SHOWN_AGAIN).await.map_err(inside)? {
+        for message in store.window(&scope, id, REPLAYED_MESSAGES).await.map_err(inside)? {
             let kind = match message.role {
                 Role::User => "user_message_chunk",
                 Role::Agent => "agent_message_chunk",
@@ -253,7 +253,7 @@ impl Connection {
             self.update(id, &chunk(kind, &message.content));
         }
         let mut result = json!({});
-        note_servers(params, &mut result);
+        list_ignored_servers(params, &mut result);
         Ok(result)
     }
 
@@ -274,7 +274,7 @@ fn session_of(params: &Value) -> Result<ConversationId, Refusal> {
 }
 
 /// Adds the names of the editor's MCP servers, which are not started, to the result.
-fn note_servers(params: &Value, result: &mut Value) {
+fn list_ignored_servers(params: &Value, result: &mut Value) {
     let servers = params.get("mcpServers").and_then(Value::as_array).into_iter().flatten();
     let names: Vec<&str> = servers.filter_map(|server| server.get("name").and_then(Value::as_str)).collect();
     if let (Some(result), false) = (result.as_object_mut(), names.is_empty()) {

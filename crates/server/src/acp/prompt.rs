@@ -13,7 +13,7 @@ const DECISIONS: usize = 20;
 
 /// What was already sent to the editor about one turn.
 #[derive(Default)]
-struct Telling {
+struct PromptProgress {
     /// The answer text sent so far.
     text: String,
     /// The steps of the plan, each with its status.
@@ -78,7 +78,7 @@ impl Connection {
         number: usize,
         stop: &CancellationToken,
     ) -> steward_runtime::Result<Reply> {
-        let telling = Mutex::new(Telling::default());
+        let telling = Mutex::new(PromptProgress::default());
         let id = |step: usize| format!("{number}-{step}");
         let heard = |event: ProgressEvent| {
             let mut telling = telling.lock().unwrap_or_else(PoisonError::into_inner);
@@ -105,7 +105,7 @@ impl Connection {
                         &json!({ "sessionUpdate": "tool_call", "toolCallId": id(step), "title": what,
                             "kind": "other", "status": "in_progress" }),
                     );
-                    self.plan_moves(session, &mut telling, step, "in_progress");
+                    self.update_plan(session, &mut telling, step, "in_progress");
                 }
                 ProgressEvent::Ended { step, well, .. } => {
                     let status = if well { "completed" } else { "failed" };
@@ -113,18 +113,24 @@ impl Connection {
                         session,
                         &json!({ "sessionUpdate": "tool_call_update", "toolCallId": id(step), "status": status }),
                     );
-                    self.plan_moves(session, &mut telling, step, "completed");
+                    self.update_plan(session, &mut telling, step, "completed");
                 }
                 _ => {}
             }
         };
-        let reply = self.chat.say_until(turn, &heard, stop).await?;
+        let reply = self.chat.answer_until(turn, &heard, stop).await?;
         let told = telling.into_inner().unwrap_or_else(PoisonError::into_inner).text;
-        self.tell_rest(session, &reply, &told);
+        self.send_remaining_text(session, &reply, &told);
         Ok(reply)
     }
 
-    fn plan_moves(&self, session: ConversationId, telling: &mut Telling, step: usize, status: &'static str) {
+    fn update_plan(
+        &self,
+        session: ConversationId,
+        telling: &mut PromptProgress,
+        step: usize,
+        status: &'static str,
+    ) {
         if let Some(entry) = telling.plan.get_mut(step) {
             entry.1 = status;
             self.update(session, &plan(&telling.plan));
@@ -132,7 +138,7 @@ impl Connection {
     }
 
     /// Sends the part of the answer that was not streamed before.
-    fn tell_rest(&self, session: ConversationId, reply: &Reply, told: &str) {
+    fn send_remaining_text(&self, session: ConversationId, reply: &Reply, told: &str) {
         let mut lines: Vec<String> = reply.decisions.clone();
         if told.trim() != reply.response.answer.trim() {
             lines.push(reply.response.answer.clone());

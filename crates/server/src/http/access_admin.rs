@@ -123,7 +123,7 @@ impl AppState {
 }
 
 /// Checks that at least one enabled owner remains.
-fn keeps_an_owner(file: &AccessFile) -> Result<(), String> {
+fn check_owner_remains(file: &AccessFile) -> Result<(), String> {
     let owner = |user: &User| !user.disabled && user.roles.iter().any(|role| role == OWNER);
     if file.users.is_empty() || file.users.values().any(owner) {
         return Ok(());
@@ -159,7 +159,7 @@ async fn put_user(
             let owner = file.users.entry(identity.user.clone()).or_default();
             owner.roles = vec![OWNER.to_owned()];
         }
-        keeps_an_owner(file)
+        check_owner_remains(file)
     })
     .await?;
     Ok(StatusCode::NO_CONTENT)
@@ -176,7 +176,7 @@ async fn remove_user(
         if file.users.is_empty() {
             return Err("the last user stays: without users whoever reaches this machine owns it".to_owned());
         }
-        keeps_an_owner(file)
+        check_owner_remains(file)
     })
     .await?;
     Ok(StatusCode::NO_CONTENT)

@@ -159,7 +159,7 @@ async fn make(
             "the key that you use is cut down: make one with no more scopes than it has",
         ));
     }
-    held_by_less(&site, &identity, &make.user)?;
+    require_owner_for_owner_keys(&site, &identity, &make.user)?;
     let new = NewKey { user: make.user, name: make.name, scopes: make.scopes, days: make.days };
     let about = json!({ "user": new.user, "name": new.name, "scopes": new.scopes, "days": new.days });
     site.directory.known(&new.user)?;
@@ -169,7 +169,7 @@ async fn make(
 }
 
 /// Only an owner creates and revokes keys of owners.
-fn held_by_less(site: &Shared, identity: &Identity, user: &UserId) -> Result<(), Problem> {
+fn require_owner_for_owner_keys(site: &Shared, identity: &Identity, user: &UserId) -> Result<(), Problem> {
     let owner = site.directory.named(user, AuthMethod::Key).is_some_and(|user| user.grants.is_none());
     if owner && identity.grants.is_some() {
         return Err(Problem::denied(format!(
@@ -185,7 +185,7 @@ async fn revoke(
     PathParam(id): PathParam<String>,
 ) -> Result<StatusCode, Problem> {
     if let Some(key) = site.directory.keys().iter().find(|key| key.id == id) {
-        held_by_less(&site, &identity, &key.user)?;
+        require_owner_for_owner_keys(&site, &identity, &key.user)?;
     }
     site.access.changed(&(&identity).into(), "key_revoked", json!({ "key": id })).await?;
     site.directory.revoke_key(&id)?;

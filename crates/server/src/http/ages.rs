@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_oldest_go_first_and_only_when_they_must() {
+    fn oldest_are_evicted_only_when_needed() {
         let room = RetentionLimits { kept: Duration::from_secs(10), bytes: 100 };
         let at = Duration::from_secs;
         let mut ages = Ages::default();

@@ -87,7 +87,7 @@ impl Run {
     }
 
     /// Whether the request contains more than a user message, such as tools or tool results.
-    fn brings_something(&self) -> bool {
+    fn has_client_input(&self) -> bool {
         let role = |message: &Value| message.get("role").and_then(Value::as_str).map(str::to_owned);
         let more =
             |message: &Value| matches!(role(message).as_deref(), Some("system" | "developer" | "tool"));
@@ -119,7 +119,7 @@ async fn run(
     if let (None, Ok(id)) = (conversation_id, run.thread_id.parse::<ConversationId>()) {
         conversation_id = site.store().conversation(&super::scope(&identity), id).await?.map(|_| id);
     }
-    let start = if run.brings_something() {
+    let start = if run.has_client_input() {
         begin_for_client(&site, &identity, &run.messages(), &run.tools(), conversation_id).await?
     } else {
         let message =
@@ -195,7 +195,7 @@ fn tool_calls(reply: &Value, message: Option<&str>) -> Vec<Frame> {
 
 impl AguiStream {
     /// A reply that is available at once, as the events of a turn.
-    fn told_at_once(&mut self, reply: &Value) -> Vec<Frame> {
+    fn immediate_reply_frames(&mut self, reply: &Value) -> Vec<Frame> {
         let text = reply.get("answer").and_then(Value::as_str).unwrap_or_default();
         let mut frames = Vec::new();
         if !text.is_empty() {
@@ -278,7 +278,7 @@ impl Source for AguiStream {
                 )]);
             }
             if let Some(reply) = self.known.take() {
-                return Some(self.told_at_once(&reply));
+                return Some(self.immediate_reply_frames(&reply));
             }
             loop {
                 let frames = self.listener.as_mut()?.next().await?;

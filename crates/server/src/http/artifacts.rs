@@ -95,7 +95,7 @@ pub(super) async fn reply_of(site: &Shared, scope: &Scope, id: TaskId) -> Result
 }
 
 /// Reduces a path to its file name.
-pub(super) fn without_place(one: &mut Value, field: &str) {
+pub(super) fn strip_path(one: &mut Value, field: &str) {
     if let Some(Value::String(path)) = one.get_mut(field) {
         *path = path.rsplit('/').next().unwrap_or_default().to_owned();
     }

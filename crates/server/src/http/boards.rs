@@ -184,7 +184,7 @@ pub(super) fn routes(api: &mut Api) {
 }
 
 /// Removes the paths of data files from a board. They are internal to the server.
-fn without_places(mut board: Board) -> Board {
+fn without_paths(mut board: Board) -> Board {
     for tile in &mut board.tiles {
         if let TileContent::Answer { data, .. } = &mut tile.content {
             for named in data.iter_mut().filter(|named| !named.contains("://")) {
@@ -203,7 +203,7 @@ async fn list(
     let page = paging.page()?;
     let mut found: Vec<Board> = list_saved(&**site.store(), &scope(&identity), page).await?;
     found.iter_mut().filter(|board| board.user_id != identity.user).for_each(|board| board.links.clear());
-    Ok(Json(Paging::listed(page, found.into_iter().map(without_places).collect())))
+    Ok(Json(Paging::listed(page, found.into_iter().map(without_paths).collect())))
 }
 
 async fn add(
@@ -212,7 +212,7 @@ async fn add(
     Input(wanted): Input<BoardRequest>,
 ) -> Result<(StatusCode, Json<Board>), Problem> {
     let board = site.app().add_board(&identity.user, wanted.name, "api").await?;
-    Ok((StatusCode::CREATED, Json(without_places(board))))
+    Ok((StatusCode::CREATED, Json(without_paths(board))))
 }
 
 async fn show(
@@ -220,7 +220,7 @@ async fn show(
     Authenticated(identity): Authenticated,
     PathParam(id): PathParam<BoardId>,
 ) -> Result<Json<Board>, Problem> {
-    Ok(Json(without_places(site.app().board(&identity.user, id).await?)))
+    Ok(Json(without_paths(site.app().board(&identity.user, id).await?)))
 }
 
 async fn change(
@@ -241,7 +241,7 @@ async fn change(
         Ok(())
     };
     let board = site.app().change_board(&identity.user, id, "changed", "api", put).await?;
-    Ok(Json(without_places(board)))
+    Ok(Json(without_paths(board)))
 }
 
 async fn remove(
@@ -257,10 +257,10 @@ async fn look(site: &Shared, identity: &Identity, id: BoardId, look: &Look) -> R
     let board = site.app().board(&identity.user, id).await?;
     let caller = site.caller(identity);
     let (toolbox, owner) = (site.toolbox(), board.user_id.clone());
-    let grants = move |data: &[String]| toolbox.ask_for(&caller, &owner, "", data);
+    let grants = move |data: &[String]| toolbox.question_for_caller(&caller, &owner, "", data);
     let choice = look.choice()?;
     let seen = site.app().view_board(&board, &identity.user, &choice, &grants, Some(&site.boards)).await?;
-    Ok(BoardView { board: without_places(seen.board.clone()), ..seen })
+    Ok(BoardView { board: without_paths(seen.board.clone()), ..seen })
 }
 
 async fn view(
@@ -314,19 +314,19 @@ async fn pin(
     let board = match (wanted.task_id, wanted.text) {
         (Some(task), None) => {
             // The scope allows only the caller's tasks; `pin` checks the board's owner.
-            let (question, data) = app.asked_in(&scope(&identity), task).await?;
+            let (question, data) = app.earlier_question(&scope(&identity), task).await?;
             if wanted.question.is_some() {
                 new.origin = None;
             }
             let question = wanted.question.unwrap_or(question);
             let caller = site.caller(&identity);
-            let ask = site.toolbox().ask_for(&caller, &identity.user, &question, &data)?;
+            let ask = site.toolbox().question_for_caller(&caller, &identity.user, &question, &data)?;
             app.pin(&ask, id, new, "api").await?.0
         }
         (None, Some(text)) => app.add_text(&identity.user, id, text, new, "api").await?.0,
         _ => return Err(Problem::input("give task_id or text, one of both")),
     };
-    Ok((StatusCode::CREATED, Json(without_places(board))))
+    Ok((StatusCode::CREATED, Json(without_paths(board))))
 }
 
 async fn edit(
@@ -345,9 +345,9 @@ async fn edit(
         TileContent::Answer { data, .. } => data.as_slice(),
         TileContent::Text(_) => &[],
     };
-    let ask: Ask = site.toolbox().ask_for(&site.caller(&identity), &board.user_id, "", data)?;
+    let ask: Ask = site.toolbox().question_for_caller(&site.caller(&identity), &board.user_id, "", data)?;
     let edit = TileEdit { new: new_tile(&wanted), question: wanted.question, text: wanted.text };
-    Ok(Json(without_places(site.app().edit_tile(&ask, id, tile, edit, "api").await?)))
+    Ok(Json(without_paths(site.app().edit_tile(&ask, id, tile, edit, "api").await?)))
 }
 
 async fn unpin(
@@ -355,7 +355,7 @@ async fn unpin(
     Authenticated(identity): Authenticated,
     PathParam((id, tile)): PathParam<(BoardId, TileId)>,
 ) -> Result<Json<Board>, Problem> {
-    Ok(Json(without_places(site.app().unpin(&identity.user, id, tile, "api").await?)))
+    Ok(Json(without_paths(site.app().unpin(&identity.user, id, tile, "api").await?)))
 }
 
 async fn add_link(

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::time::Duration;
 use steward_domain::{Conversation, ConversationId, ConversationStatus, Message, Role, Timestamp, Valid};
-use steward_runtime::converse::{self, EndedBy, Ending, LONGEST_TITLE, title_of};
+use steward_runtime::converse::{self, ConversationEndedBy, Ending, MAX_TITLE_CHARS, title_of};
 use steward_store::{ConversationFilter, EntitySearch, Page};
 
 /// A conversation in a list.
@@ -181,7 +181,7 @@ async fn show(
     let scope = scope(&identity);
     // Decisions taken meanwhile are added to the conversation before it is shown.
     if conversation.status == ConversationStatus::Active {
-        site.chat.tell_decisions(&identity.user, id).await?;
+        site.chat.report_decisions(&identity.user, id).await?;
     }
     let messages = site.store().window(&scope, id, 200).await?;
     let entities = site.store().entities(&scope, id, EntitySearch::Recent, 50).await?;
@@ -228,7 +228,7 @@ impl MessageSource {
     async fn look(&mut self) -> Option<Vec<Frame>> {
         let conversation = own(&self.site, &self.identity, self.id).await.ok()?;
         if conversation.status == ConversationStatus::Active {
-            self.site.chat.tell_decisions(&self.identity.user, self.id).await.ok()?;
+            self.site.chat.report_decisions(&self.identity.user, self.id).await.ok()?;
         }
         let messages = self.site.store().window(&scope(&self.identity), self.id, 50).await.ok()?;
         let last = self.last;
@@ -264,7 +264,7 @@ async fn end(
     id: ConversationId,
     ending: Ending,
 ) -> Result<StatusCode, Problem> {
-    let by = EndedBy { user: &identity.user, door: "server", at: site.now() };
+    let by = ConversationEndedBy { user: &identity.user, door: "server", at: site.now() };
     converse::end(&**site.store(), &site.app().artifacts, &scope(identity), id, ending, by).await?;
     Ok(StatusCode::NO_CONTENT)
 }
@@ -278,11 +278,11 @@ async fn change(
     if status.is_none() && title.is_none() {
         return Err(Problem::input("say what changes: `title`, `status` or both"));
     }
-    if title.as_ref().is_some_and(|title| title.chars().count() > LONGEST_TITLE) {
-        return Err(Problem::input(format!("title: at most {LONGEST_TITLE} characters")));
+    if title.as_ref().is_some_and(|title| title.chars().count() > MAX_TITLE_CHARS) {
+        return Err(Problem::input(format!("title: at most {MAX_TITLE_CHARS} characters")));
     }
     let scope = scope(&identity);
-    let by = EndedBy { user: &identity.user, door: "server", at: site.now() };
+    let by = ConversationEndedBy { user: &identity.user, door: "server", at: site.now() };
     if let Some(title) = title {
         converse::rename(&**site.store(), &scope, id, &title, by).await?;
     }

@@ -166,7 +166,7 @@ async fn passes(site: &Shared, request: &Parts) -> Result<Option<Identity>, Prob
     if identity.is_err() {
         site.access.refused("request").await?;
     }
-    for changes in site.directory.take_noticed() {
+    for changes in site.directory.take_file_changes() {
         let by = Administrator { user: site.directory.machine_owner().clone(), key: None };
         site.access.changed(&by, "file_changed", changes).await?;
     }
@@ -183,7 +183,7 @@ async fn passes(site: &Shared, request: &Parts) -> Result<Option<Identity>, Prob
         };
         if by_itself && !safe {
             let sent = headers.get(CSRF).and_then(|token| token.to_str().ok()).unwrap_or_default();
-            if !site.directory.csrf_fits(identity, sent) {
+            if !site.directory.csrf_matches(identity, sent) {
                 return Err(Problem::denied(
                     "the token of the page is missing or old (X-CSRF-Token): load it anew",
                 ));
@@ -326,7 +326,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_bucket_fills_with_time() {
+    fn rate_limit_bucket_refills_over_time() {
         let limiter = Limiter::default();
         let at = Duration::from_secs;
         for _ in 0..15 {

@@ -23,11 +23,13 @@ pub(super) async fn tag(request: Request, next: Next) -> Response {
         return response;
     }
     // Streams and very large responses are not buffered.
-    if response.body().size_hint().exact().is_none_or(|size| size > super::LARGEST_ANSWER as u64) {
+    if response.body().size_hint().exact().is_none_or(|size| size > super::MAX_BUFFERED_RESPONSE as u64) {
         return response;
     }
     let (mut parts, body) = response.into_parts();
-    let Ok(body) = to_bytes(body, super::LARGEST_ANSWER).await else { return Problem::bug().into_response() };
+    let Ok(body) = to_bytes(body, super::MAX_BUFFERED_RESPONSE).await else {
+        return Problem::bug().into_response();
+    };
     let Ok(tag) = HeaderValue::from_str(&format!("\"{}\"", of(&body))) else {
         return Response::from_parts(parts, Body::from(body));
     };
@@ -58,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tag_fits_as_a_whole() {
+    fn etag_matches_as_a_whole() {
         let tag = HeaderValue::from_static("\"abc\"");
         for (known, expected) in [
             ("\"abc\"", true),

@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 use std::time::Duration;
 
 /// The timeout for receiving a body.
-const ARRIVES: Duration = Duration::from_secs(30);
+const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A JSON body.
 pub(super) struct Input<T>(pub(super) T);
@@ -52,7 +52,7 @@ pub(super) async fn whole<S: Send + Sync>(request: Request, state: &S) -> Result
     let late =
         || Problem::new(axum::http::StatusCode::REQUEST_TIMEOUT, "WEB010", "the body did not arrive in time");
     let read =
-        tokio::time::timeout(ARRIVES, Bytes::from_request(request, state)).await.map_err(|_| late())?;
+        tokio::time::timeout(BODY_TIMEOUT, Bytes::from_request(request, state)).await.map_err(|_| late())?;
     read.map_err(|rejected| {
         let status = rejected.status();
         let code = if status.as_u16() == 413 { "WEB014" } else { "WEB010" };

@@ -28,7 +28,7 @@ const HEADERS: Duration = Duration::from_secs(10);
 /// The maximum size of the headers.
 const BUFFER: usize = 64 * 1024;
 /// The time that a connection may take to close after its last response.
-const GOODBYE: Duration = Duration::from_secs(3);
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Serves until `closing` is cancelled, then lets each connection finish its response.
 pub async fn serve(listener: TcpListener, router: Router, closing: CancellationToken) -> io::Result<()> {
@@ -56,13 +56,13 @@ pub async fn serve(listener: TcpListener, router: Router, closing: CancellationT
         }
     }
     open.close();
-    let _those_that_do_not_end_are_dropped = tokio::time::timeout(GOODBYE * 2, open.wait()).await;
+    let _unfinished_work_is_dropped = tokio::time::timeout(CLOSE_TIMEOUT * 2, open.wait()).await;
     Ok(())
 }
 
 async fn connection(stream: TcpStream, peer: SocketAddr, router: Router, closing: CancellationToken) {
     // Events are small and must not be delayed by Nagle's algorithm.
-    let _slower_is_not_wrong = stream.set_nodelay(true);
+    let _nodelay_is_optional = stream.set_nodelay(true);
     let inner = TowerToHyperService::new(router);
     let service = service_fn(move |request: Request<Incoming>| {
         let mut request = request.map(Body::new);
@@ -76,5 +76,5 @@ async fn connection(stream: TcpStream, peer: SocketAddr, router: Router, closing
         _ = serving.as_mut() => return,
         () = closing.cancelled() => serving.as_mut().graceful_shutdown(),
     }
-    let _a_client_that_does_not_read_is_dropped = tokio::time::timeout(GOODBYE, serving).await;
+    let _slow_client_is_dropped = tokio::time::timeout(CLOSE_TIMEOUT, serving).await;
 }

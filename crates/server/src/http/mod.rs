@@ -243,7 +243,7 @@ impl AppState {
         self.work.spawn(async move {
             let owner = Caller::owner(site.directory.machine_owner().clone());
             let read = site.chat.reader(&owner, &[]);
-            let _whoever_asks_is_told_what_is_wrong = site.stopping.run_until_cancelled(read).await;
+            let _error_is_reported_on_request = site.stopping.run_until_cancelled(read).await;
         });
     }
 
@@ -254,7 +254,7 @@ impl AppState {
         self.work.close();
         if tokio::time::timeout(self.options.drain, self.work.wait()).await.is_err() {
             self.turns.stop_all();
-            let _what_is_left_is_dropped =
+            let _remaining_work_is_dropped =
                 tokio::time::timeout(Duration::from_secs(5), self.work.wait()).await;
         }
         self.over.cancel();
@@ -310,7 +310,7 @@ impl Paging {
 }
 
 /// The largest document that the response middleware buffers.
-const LARGEST_ANSWER: usize = 64 * 1024 * 1024;
+const MAX_BUFFERED_RESPONSE: usize = 64 * 1024 * 1024;
 /// The maximum body size, unless a route sets another.
 const BODY: usize = 1024 * 1024;
 
@@ -429,10 +429,10 @@ async fn health() -> impl IntoResponse {
 }
 
 /// The timeout of the store in the readiness check.
-const STORE_ANSWERS: Duration = Duration::from_secs(2);
+const STORE_TIMEOUT: Duration = Duration::from_secs(2);
 
 fn late() -> Problem {
-    let detail = format!("the store does not answer within {} s", STORE_ANSWERS.as_secs());
+    let detail = format!("the store does not answer within {} s", STORE_TIMEOUT.as_secs());
     Problem::new(StatusCode::SERVICE_UNAVAILABLE, "STO009", detail)
 }
 
@@ -442,7 +442,7 @@ async fn ready(State(site): State<Shared>) -> Result<impl IntoResponse, Problem>
         return Err(Problem::stopping());
     }
     let store = site.store();
-    let asked = tokio::time::timeout(STORE_ANSWERS, store.schema_version()).await;
+    let asked = tokio::time::timeout(STORE_TIMEOUT, store.schema_version()).await;
     let version = asked.map_err(|_| late())?.map_err(|error| {
         Problem::new(
             StatusCode::SERVICE_UNAVAILABLE,

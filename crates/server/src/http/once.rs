@@ -184,7 +184,7 @@ async fn kept(site: &Shared, mut forget: Forget<'_>, response: Response) -> Resu
         return Ok(response);
     }
     let (parts, body) = response.into_parts();
-    let body = to_bytes(body, super::LARGEST_ANSWER).await.map_err(|_| Problem::bug())?;
+    let body = to_bytes(body, super::MAX_BUFFERED_RESPONSE).await.map_err(|_| Problem::bug())?;
     if body.len() <= LARGEST
         && let Some(key) = forget.1.take()
     {
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_stands_for_one_request_and_its_answer() {
+    fn idempotency_key_identifies_one_request_and_response() {
         let (once, at) = (IdempotencyCache::default(), Duration::from_secs);
         assert!(matches!(once.enter(&ada("a"), [1; 32], at(0)), Ok(First::Yes)));
         let busy = once.enter(&ada("a"), [1; 32], at(0)).err().unwrap();
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_answers_make_room() {
+    fn oldest_responses_are_evicted() {
         let once = IdempotencyCache::default();
         let now = Duration::from_secs(1);
         let many = ROOM.bytes / LARGEST + 2;

@@ -68,7 +68,7 @@ mod tests {
     use axum::http::HeaderMap;
 
     #[test]
-    fn the_address_is_the_one_that_was_asked() {
+    fn base_address_uses_host_and_forwarded_scheme() {
         let mut headers = HeaderMap::new();
         headers.insert("host", "steward.example:8443".parse().unwrap());
         assert_eq!(base(&headers), "http://steward.example:8443");

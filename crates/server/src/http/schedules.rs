@@ -118,10 +118,10 @@ async fn add(
     let scope = scope(&identity);
     let (subject, title) = match (wanted.task_id, wanted.workflow) {
         (Some(task), None) => {
-            let (question, data) = site.app().asked_in(&scope, task).await?;
+            let (question, data) = site.app().earlier_question(&scope, task).await?;
             // Read rights are checked again at each tick. A question that may not be asked now is
             // rejected.
-            site.toolbox().ask_for(&site.caller(&identity), &identity.user, &question, &data)?;
+            site.toolbox().question_for_caller(&site.caller(&identity), &identity.user, &question, &data)?;
             let question = Question::new(question)?;
             let title: String = question.chars().take(60).collect();
             (ScheduleSubject::Question { question, data }, title)

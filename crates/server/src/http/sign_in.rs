@@ -93,17 +93,17 @@ async fn end(
         Err(error) => {
             site.access.refused("provider").await?;
             let text = error.to_string();
-            return Ok(leads_on("/#/?refused=1", &text, &[cookie(&site, "", 0)]));
+            return Ok(redirect_document("/#/?refused=1", &text, &[cookie(&site, "", 0)]));
         }
     };
     site.access.signed_in(&identity).await?;
     let session = site.directory.provider_cookie(&identity.user, site.new_id()?);
     let session = super::admin::cookie(&site, &session, 43_200);
-    Ok(leads_on("/", "", &[session, cookie(&site, "", 0)]))
+    Ok(redirect_document("/", "", &[session, cookie(&site, "", 0)]))
 }
 
 /// A document that navigates to the page, or shows why the sign-in failed.
-fn leads_on(to: &str, why: &str, cookies: &[String]) -> Response {
+fn redirect_document(to: &str, why: &str, cookies: &[String]) -> Response {
     let escaped: String =
         why.chars().map(|c| if c.is_alphanumeric() || " .,:()'`-".contains(c) { c } else { ' ' }).collect();
     let seconds = if why.is_empty() { 0 } else { 8 };

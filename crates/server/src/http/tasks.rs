@@ -316,7 +316,7 @@ struct Watcher {
 }
 
 /// The polling intervals of the journal: the shorter after a change, the longer while it is idle.
-const SOONEST: Duration = Duration::from_millis(100);
+const MIN_POLL_DELAY: Duration = Duration::from_millis(100);
 const LATEST: Duration = Duration::from_secs(1);
 
 impl Watcher {
@@ -330,7 +330,7 @@ impl Watcher {
             .map(|one| {
                 let entry = &one.entry;
                 let mut data: Value = serde_json::from_str(&entry.event_data).unwrap_or_default();
-                super::artifacts::without_place(&mut data, "content_ref");
+                super::artifacts::strip_path(&mut data, "content_ref");
                 let told = json!({
                     "sequence_number": entry.sequence, "timestamp": entry.timestamp, "event_type": entry.event_type.name(),
                     "actor": entry.actor, "event_data": data,
@@ -354,7 +354,7 @@ impl Watcher {
 impl Source for Watcher {
     fn next(&mut self) -> Next<'_> {
         Box::pin(async move {
-            let mut pause = SOONEST;
+            let mut pause = MIN_POLL_DELAY;
             while !self.over {
                 let frames = self.look().await?;
                 if !frames.is_empty() {

@@ -94,7 +94,7 @@ impl AppState {
 
     /// The tools that the caller may use.
     pub(super) async fn tools(&self, identity: &Identity) -> Result<Vec<Line>, Problem> {
-        let _those_that_are_down_are_told_under_servers = self.toolbox().look_at_new().await;
+        let _errors_are_listed_under_servers = self.toolbox().review_new_servers().await;
         let (snapshot, caller, usage) =
             (self.toolbox().registry().snapshot(), self.caller(identity), self.usage(identity).await?);
         let filter = Filter { caller: Some(&caller), ..Filter::default() };

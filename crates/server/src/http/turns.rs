@@ -42,7 +42,7 @@ use uuid::Uuid;
 const ROOM: RetentionLimits = RetentionLimits { kept: Duration::from_secs(900), bytes: 8 * 1024 * 1024 };
 /// The overhead in bytes of one turn, and of one event.
 const EACH: usize = 2048;
-const EACH_EVENT: usize = 128;
+const EVENT_OVERHEAD: usize = 128;
 /// The maximum length of a message, in bytes. The chat service has the same limit.
 const LONGEST: usize = 100_000;
 /// The minimum size in bytes of one text event.
@@ -177,11 +177,11 @@ impl Live {
 
     fn bytes(&self) -> usize {
         let frames = self.frames.lock().unwrap_or_else(PoisonError::into_inner);
-        EACH + frames.iter().map(|frame| frame.data.len() + EACH_EVENT).sum::<usize>()
+        EACH + frames.iter().map(|frame| frame.data.len() + EVENT_OVERHEAD).sum::<usize>()
     }
 
     /// The number of events so far.
-    pub(super) fn told_so_far(&self) -> u64 {
+    pub(super) fn event_count(&self) -> u64 {
         self.frames.lock().unwrap_or_else(PoisonError::into_inner).len() as u64
     }
 
@@ -375,7 +375,7 @@ impl AppState {
         progress: &(dyn Fn(ProgressEvent) + Send + Sync),
         live: &Live,
     ) -> steward_runtime::Result<(Value, Option<String>)> {
-        let reply = chat.say_until(turn, progress, &live.stop).await?;
+        let reply = chat.answer_until(turn, progress, &live.stop).await?;
         let answer = reply.response.answer.clone();
         Ok((reply.json(), Some(answer)))
     }
@@ -416,7 +416,7 @@ impl AppState {
                 self.say(&self.chat.without(without), &turn, &heard, live).await
             }
             TurnWork::ForClient(turn, client) => {
-                let said = self.chat.say_for_client(&turn, *client, &heard, &live.stop).await;
+                let said = self.chat.answer_for_client(&turn, *client, &heard, &live.stop).await;
                 said.map(|reply| {
                     let whole = reply.client_calls.is_empty() && !reply.cut_off;
                     let answer = whole.then(|| reply.response.answer.clone());
@@ -664,7 +664,7 @@ mod tests {
     use super::pieces;
 
     #[test]
-    fn an_answer_in_pieces_is_the_answer() {
+    fn joined_pieces_equal_the_answer() {
         for text in
             ["", "one", "a  b\n\nc", "ünïcödé wörds that are lönger than a pïece, and möre of them\nthere"]
         {

@@ -149,7 +149,7 @@ pub(super) fn clean(home: &Path) {
     for upload in people.flat_map(|person| std::fs::read_dir(person.path()).into_iter().flatten().flatten()) {
         let path = upload.path();
         if path.is_dir() && !path.join(ABOUT).exists() {
-            let _another_start_tries_again = std::fs::remove_dir_all(path);
+            let _retried_at_next_start = std::fs::remove_dir_all(path);
         }
     }
 }
@@ -212,7 +212,7 @@ async fn take(
     match keep(&site, &here, id, name, &bytes).await {
         Ok(upload) => Ok((StatusCode::CREATED, Json(upload))),
         Err(problem) => {
-            let _what_cannot_be_read_is_not_kept = tokio::fs::remove_dir_all(&here).await;
+            let _unreadable_file_is_removed = tokio::fs::remove_dir_all(&here).await;
             Err(problem)
         }
     }
@@ -302,7 +302,7 @@ fn profile(column: &Column) -> Value {
 }
 
 /// The number of conversations and messages that are searched for questions about a file.
-const LOOKED_THROUGH: u32 = 300;
+const SEARCHED_CONVERSATIONS: u32 = 300;
 const MESSAGES: u32 = 100;
 /// The maximum number of listed questions per file.
 const ASKED: usize = 20;
@@ -319,7 +319,7 @@ async fn show(
     let (scope, store) = (scope(&identity), site.store());
     let filter = ConversationFilter { status: None, application_domain: None };
     let mut asked = Vec::new();
-    for conversation in store.conversations(&scope, filter, Page::first(LOOKED_THROUGH)).await? {
+    for conversation in store.conversations(&scope, filter, Page::first(SEARCHED_CONVERSATIONS)).await? {
         let messages = store.history(&scope, conversation.id, Page::first(MESSAGES)).await?;
         for pair in messages.windows(2) {
             let [question, answer] = pair else { continue };
@@ -363,7 +363,7 @@ mod tests {
     use super::{ABOUT, clean, plain};
 
     #[test]
-    fn what_was_never_looked_over_is_taken_away() {
+    fn incomplete_uploads_are_removed() {
         let home = tempfile::tempdir().unwrap();
         for (id, whole) in [("a", true), ("b", false)] {
             let folder = home.path().join("uploads/6565").join(id);
@@ -379,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_stays_in_its_folder() {
+    fn file_name_cannot_leave_its_folder() {
         assert_eq!(plain("sales.csv").unwrap(), "sales.csv");
         assert_eq!(plain("../../etc/x.csv").unwrap(), "x.csv");
         assert_eq!(plain("..\\..\\x.csv").unwrap(), "x.csv");

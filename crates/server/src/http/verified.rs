@@ -133,7 +133,7 @@ async fn add(
 ) -> Result<(StatusCode, Json<VerifiedAnswer>), Problem> {
     let (app, scope) = (site.app(), scope(&identity));
     let data = app.data_of(&scope, wanted.task_id).await?;
-    let ask = site.toolbox().ask_for(&site.caller(&identity), &identity.user, "", &data)?;
+    let ask = site.toolbox().question_for_caller(&site.caller(&identity), &identity.user, "", &data)?;
     let VerifyRequest { task_id, sql, paraphrases, note } = wanted;
     let new = NewVerified { sql, origin: None, paraphrases, note };
     let answer = app.verify_earlier(ask, &scope, task_id, new, "api").await?;
@@ -166,7 +166,9 @@ async fn check(
     let mut checks = Vec::new();
     for one in all {
         // Answers over data that the caller may not read are skipped.
-        let Ok(ask) = site.toolbox().ask_for(&caller, &one.user_id, "", &one.data) else { continue };
+        let Ok(ask) = site.toolbox().question_for_caller(&caller, &one.user_id, "", &one.data) else {
+            continue;
+        };
         checks.extend(site.app().check_verified(&ask, &[one.id], "api").await?);
     }
     Ok(Json(json!({ "checks": checks })))

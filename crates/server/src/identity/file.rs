@@ -157,7 +157,7 @@ struct Alone(std::fs::File);
 
 impl Drop for Alone {
     fn drop(&mut self) {
-        let _the_end_of_the_process_lets_go_as_well = self.0.unlock();
+        let _process_exit_unlocks = self.0.unlock();
     }
 }
 
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn a_role_that_is_not_there_is_told_with_its_line() {
+    fn unknown_role_is_reported_with_its_line() {
         let home = tempfile::tempdir().unwrap();
         std::fs::create_dir_all(home.path().join("config")).unwrap();
         std::fs::write(path(home.path()), "users:\n  ada:\n    roles: [analyst]\n").unwrap();
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_reads_the_same() {
+    fn access_file_round_trips() {
         let home = tempfile::tempdir().unwrap();
         let mut file = AccessFile::default();
         file.roles

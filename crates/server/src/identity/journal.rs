@@ -20,7 +20,7 @@ use steward_store::audit::system_owner;
 use steward_store::{Commit, Scope, Store};
 
 /// Rejections within this interval are one entry.
-const SUMMED_UP: Duration = Duration::from_secs(60);
+const REJECTION_WINDOW: Duration = Duration::from_secs(60);
 
 /// The author of an access change.
 #[derive(Debug, Clone)]
@@ -79,7 +79,7 @@ impl AccessJournal {
         let counted = {
             let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
             *refused.since.entry(why).or_default() += 1;
-            if refused.written.is_some_and(|at| now.saturating_sub(at) < SUMMED_UP) {
+            if refused.written.is_some_and(|at| now.saturating_sub(at) < REJECTION_WINDOW) {
                 return Ok(());
             }
             refused.written = Some(now);

@@ -378,7 +378,7 @@ impl Directory {
     }
 
     /// Returns and clears the changes of the file that were made outside this process.
-    pub fn take_noticed(&self) -> Vec<serde_json::Value> {
+    pub fn take_file_changes(&self) -> Vec<serde_json::Value> {
         std::mem::take(&mut *self.noticed.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
@@ -476,7 +476,7 @@ impl Directory {
 
     /// Checks a CSRF token.
     #[must_use]
-    pub fn csrf_fits(&self, identity: &Identity, sent: &str) -> bool {
+    pub fn csrf_matches(&self, identity: &Identity, sent: &str) -> bool {
         session::same(self.csrf(identity).as_bytes(), sent.as_bytes())
     }
 
@@ -534,7 +534,7 @@ impl Directory {
         }
         self.look();
         // The caller has already journaled this change with its author.
-        drop(self.take_noticed());
+        drop(self.take_file_changes());
         Ok(())
     }
 

@@ -159,7 +159,7 @@ mod tests {
     use steward_journal::random::SystemRandom;
 
     #[test]
-    fn a_cookie_counts_for_its_time_and_its_key_only() {
+    fn cookie_is_valid_only_until_expiry_and_for_its_key() {
         let home = tempfile::tempdir().unwrap();
         let secret = Secret::open(home.path(), &SystemRandom).unwrap();
         let now = Timestamp::from_micros(1_000_000);
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_opens_its_board_until_its_time_is_over() {
+    fn board_link_is_valid_until_expiry() {
         let home = tempfile::tempdir().unwrap();
         let secret = Secret::open(home.path(), &SystemRandom).unwrap();
         let (now, until) = (Timestamp::from_micros(5), Timestamp::from_micros(10));
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_to_an_answer_opens_that_answer_until_its_time_is_over() {
+    fn answer_link_is_valid_until_expiry() {
         let home = tempfile::tempdir().unwrap();
         let secret = Secret::open(home.path(), &SystemRandom).unwrap();
         let (now, until) = (Timestamp::from_micros(5), Timestamp::from_micros(10));
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn an_ended_session_stays_ended_for_every_process_of_the_home() {
+    fn ended_session_stays_ended_for_all_processes() {
         let home = tempfile::tempdir().unwrap();
         let secret = Secret::open(home.path(), &SystemRandom).unwrap();
         let now = Timestamp::from_micros(1_000_000);

@@ -161,7 +161,7 @@ mod tests {
     use steward_journal::random::SystemRandom;
 
     #[test]
-    fn a_session_of_the_provider_names_its_user_and_a_key_does_not() {
+    fn provider_session_names_its_user_and_key_does_not() {
         let user = UserId::new("ana.b@example.com").unwrap();
         let key = key_of(&user);
         assert!(!key.contains('.'), "a cookie is split at its dots");
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sign_in_ends_in_time_and_with_its_own_cookie() {
+    fn sign_in_requires_its_own_cookie_before_timeout() {
         let home = tempfile::tempdir().unwrap();
         let secret = Secret::open(home.path(), &SystemRandom).unwrap();
         let text = "s.v.n.100";

@@ -5,7 +5,7 @@
 
 use super::convert;
 use super::gateway::{Failure, Message, ResourceBody};
-use super::session::{Ask, Note, Wires};
+use super::session::{Ask, Note, SessionChannels};
 use super::tasks::DetachedCall;
 use rmcp::model::{ProgressNotificationParam, ProgressToken};
 use rmcp::{Peer, RoleServer};
@@ -60,7 +60,7 @@ impl Round {
 /// A running call.
 pub(super) struct Running {
     call: Pin<Box<dyn Future<Output = Outcome> + Send>>,
-    wires: Wires,
+    wires: SessionChannels,
 }
 
 /// Why driving a call stopped.
@@ -76,7 +76,10 @@ pub(super) enum Step {
 }
 
 impl Running {
-    pub(super) fn new(mut call: Pin<Box<dyn Future<Output = Outcome> + Send>>, wires: Wires) -> Self {
+    pub(super) fn new(
+        mut call: Pin<Box<dyn Future<Output = Outcome> + Send>>,
+        wires: SessionChannels,
+    ) -> Self {
         // A panic in one call becomes that call's result, so that the client does not wait.
         let guarded = poll_fn(move |context| {
             let polled = catch_unwind(AssertUnwindSafe(|| call.as_mut().poll(context)));
@@ -173,7 +176,7 @@ async fn finish<F: Future<Output = ()> + ?Sized>(future: &mut Option<Pin<Box<F>>
 
 async fn keep(keep: Option<&super::http::Keep>) {
     if let Some(keep) = keep {
-        keep.touch_later().await;
+        keep.reset_idle_timer().await;
     }
 }
 

@@ -98,7 +98,11 @@ pub trait Gateway: Send + Sync + 'static {
     }
 
     /// Completions for a partially typed argument.
-    async fn complete(&self, _completion: CompletionOf, _caller: &Caller) -> Result<Completion, Failure> {
+    async fn complete(
+        &self,
+        _completion: CompletionRequest,
+        _caller: &Caller,
+    ) -> Result<Completion, Failure> {
         Ok(Completion::default())
     }
 
@@ -399,7 +403,7 @@ pub struct Message {
 
 /// A completion request.
 #[derive(Debug, Clone)]
-pub struct CompletionOf {
+pub struct CompletionRequest {
     /// The prompt's name or the template's URI.
     pub of: String,
     /// Whether `of` is a prompt.

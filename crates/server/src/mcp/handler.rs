@@ -5,7 +5,7 @@ use super::changes;
 use super::convert;
 use super::drive::{Outcome, Reply, Round, Running, Step};
 use super::gateway::{
-    Caller, Client, CompletionOf, Failure, Gateway, Identity, TaskState, TaskStatus, TaskSupport,
+    Caller, Client, CompletionRequest, Failure, Gateway, Identity, TaskState, TaskStatus, TaskSupport,
 };
 use super::http::{HttpSessions, Keep};
 use super::page;
@@ -464,7 +464,7 @@ impl ServerHandler for Handler {
             _ => return Err(convert::error(Failure::unknown("only prompts and resources have completions"))),
         };
         let settled = request.context.and_then(|context| context.arguments).unwrap_or_default();
-        let completion = CompletionOf {
+        let completion = CompletionRequest {
             of,
             prompt,
             argument: request.argument.name,

@@ -111,7 +111,7 @@ impl Keep {
 
     /// Waits for a third of the idle timeout, then resets it. Closing a stream that does not exist
     /// counts as activity and has no other effect.
-    pub(super) async fn touch_later(&self) {
+    pub(super) async fn reset_idle_timer(&self) {
         tokio::time::sleep(self.pause).await;
         let handle = self.sessions.sessions.read().await.get(&self.id).cloned();
         if let Some(handle) = handle {

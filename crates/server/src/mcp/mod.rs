@@ -23,8 +23,9 @@ mod stdio;
 mod tasks;
 
 pub use gateway::{
-    Argument, Caller, Changes, Client, Completion, CompletionOf, Failure, Gateway, Identity, Kind, Message,
-    Offered, Page, Prompt, Resource, ResourceBody, Speaker, TaskState, TaskStatus, TaskSupport, Template,
+    Argument, Caller, Changes, Client, Completion, CompletionRequest, Failure, Gateway, Identity, Kind,
+    Message, Offered, Page, Prompt, Resource, ResourceBody, Speaker, TaskState, TaskStatus, TaskSupport,
+    Template,
 };
 pub use http::{Check, Options, Refused, router, serve_http};
 pub(crate) use session::answered;

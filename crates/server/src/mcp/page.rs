@@ -53,13 +53,13 @@ mod tests {
     }
 
     #[test]
-    fn a_list_that_fits_has_no_next() {
+    fn list_of_one_page_has_no_cursor() {
         assert_eq!(cut(vec!["a", "b"], None, 2, |item| item).unwrap().next, None);
         assert_eq!(cut(Vec::<&str>::new(), None, 2, |item| item).unwrap().next, None);
     }
 
     #[test]
-    fn a_cursor_into_nothing_is_refused() {
+    fn unknown_cursor_is_rejected() {
         let gone = URL_SAFE_NO_PAD.encode("z");
         for cursor in [gone.as_str(), "!!", ""] {
             assert!(cut(vec!["a"], Some(cursor), 2, |item| item).is_err(), "{cursor}");

@@ -151,7 +151,7 @@ pub struct Sampled {
 }
 
 /// The receiving ends of a session's channels, held by its driver.
-pub(super) struct Wires {
+pub(super) struct SessionChannels {
     pub(super) notes: mpsc::Receiver<Note>,
     pub(super) asks: mpsc::Receiver<Ask>,
     pub(super) detached: mpsc::Receiver<Option<String>>,
@@ -168,13 +168,17 @@ impl Session {
         can: ClientFeatures,
         progress: bool,
         threshold: Threshold,
-    ) -> (Self, Wires) {
+    ) -> (Self, SessionChannels) {
         let (notes, notes_end) = mpsc::channel(NOTES);
         let (asks, asks_end) = mpsc::channel(1);
         let (detached, detached_end) = mpsc::channel(1);
         let cancel = CancellationToken::new();
-        let wires =
-            Wires { notes: notes_end, asks: asks_end, detached: detached_end, cancel: cancel.clone() };
+        let wires = SessionChannels {
+            notes: notes_end,
+            asks: asks_end,
+            detached: detached_end,
+            cancel: cancel.clone(),
+        };
         let inner = Inner { caller, client, can, cancel, progress, threshold, notes, asks, detached };
         (Self { inner: Arc::new(inner) }, wires)
     }

@@ -15,7 +15,7 @@ mod tasks;
 mod verbs;
 
 use crate::mcp::{
-    Argument, Caller as Client, Changes, Completion, CompletionOf, Failure, Gateway, Identity, Message,
+    Argument, Caller as Client, Changes, Completion, CompletionRequest, Failure, Gateway, Identity, Message,
     Offered, Page, Prompt, Resource, ResourceBody, Session, Speaker, TaskState, TaskSupport, Template,
 };
 use async_trait::async_trait;
@@ -40,14 +40,14 @@ use verbs::{offered, verbs};
 
 /// Which registered tools are listed under their own names.
 #[derive(Debug, Clone, Default)]
-pub struct Exposure {
+pub struct ToolExposure {
     /// Names, or `prefix.*`.
     pub tools: Vec<String>,
     /// Whether dots in names are replaced, for clients that forbid them: `crm__find`.
     pub plain_names: bool,
 }
 
-impl Exposure {
+impl ToolExposure {
     fn fits(&self, name: &str) -> bool {
         self.tools.iter().any(|pattern| match pattern.strip_suffix('*') {
             Some(prefix) => name.starts_with(prefix),
@@ -61,7 +61,7 @@ pub struct ToolboxGateway {
     toolbox: Arc<Toolbox>,
     runner: Runner,
     user: UserId,
-    exposure: Exposure,
+    exposure: ToolExposure,
     quiet: watch::Sender<u64>,
     updates: broadcast::Sender<Arc<str>>,
 }
@@ -83,7 +83,7 @@ struct Search {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct CallOf {
+struct CallArguments {
     tool: String,
     #[serde(default)]
     arguments: JsonObject,
@@ -91,7 +91,7 @@ struct CallOf {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct RunOf {
+struct RunArguments {
     name: String,
     #[serde(default)]
     input: Json,
@@ -99,14 +99,14 @@ struct RunOf {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct OfTask {
+struct TaskReference {
     task: TaskId,
 }
 
 impl ToolboxGateway {
     /// A gateway over this toolbox. `user` is the caller if the transport does not authenticate.
     #[must_use]
-    pub fn new(toolbox: Arc<Toolbox>, runner: Runner, user: UserId, exposure: Exposure) -> Self {
+    pub fn new(toolbox: Arc<Toolbox>, runner: Runner, user: UserId, exposure: ToolExposure) -> Self {
         Self {
             toolbox,
             runner,
@@ -174,7 +174,7 @@ impl ToolboxGateway {
     }
 
     /// Runs a workflow or an agent. Approvals in the run wait for approvers of this server.
-    async fn run_workflow(&self, wanted: RunOf, session: &Session) -> Result<Output, Failure> {
+    async fn run_workflow(&self, wanted: RunArguments, session: &Session) -> Result<Output, Failure> {
         let caller = self.caller(session.caller());
         self.may_run(&caller)?;
         let ran = self.runner.start(&caller.user, &wanted.name, wanted.input, None).await.map_err(failed)?;
@@ -319,12 +319,12 @@ impl Gateway for ToolboxGateway {
             "analyse" => self.call_tool("profiler.analyze", arguments, session).await,
             "tools_search" => self.search(read(name, arguments)?, session).await,
             "tools_call" => {
-                let wanted: CallOf = read(name, arguments)?;
+                let wanted: CallArguments = read(name, arguments)?;
                 self.call_tool(&wanted.tool, wanted.arguments, session).await
             }
             "run_workflow" if session.can_start_task() => self.run_as_task(arguments, session).await,
             "run_workflow" => self.run_workflow(read(name, arguments)?, session).await,
-            "task_status" => self.task_status(read::<OfTask>(name, arguments)?.task, session).await,
+            "task_status" => self.task_status(read::<TaskReference>(name, arguments)?.task, session).await,
             "approvals_list" => {
                 let scope = Scope::User(self.caller(session.caller()).user);
                 let waiting = self.toolbox.approvals().list(&scope).await.map_err(failed)?;
@@ -462,7 +462,7 @@ impl Gateway for ToolboxGateway {
         Ok(vec![Message { speaker: Speaker::User, content: Content::Text { text } }])
     }
 
-    async fn complete(&self, completion: CompletionOf, caller: &Client) -> Result<Completion, Failure> {
+    async fn complete(&self, completion: CompletionRequest, caller: &Client) -> Result<Completion, Failure> {
         if completion.prompt || completion.argument != "tool" {
             return Ok(Completion::default());
         }

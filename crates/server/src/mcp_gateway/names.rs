@@ -18,7 +18,7 @@ mod tests {
     use super::{dotted, plain};
 
     #[test]
-    fn a_name_goes_there_and_back() {
+    fn plain_and_dotted_names_round_trip() {
         for name in ["crm.find", "time.now", "git.git_log"] {
             assert_eq!(dotted(&plain(name)).as_deref(), Some(name));
             assert!(!plain(name).contains('.'));

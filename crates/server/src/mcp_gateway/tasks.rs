@@ -2,7 +2,7 @@
 //! as its task, so a client finds its task after a restart.
 
 use super::approve::{agree_schema, agreed};
-use super::{RunOf, ToolboxGateway, failed, read};
+use super::{RunArguments, ToolboxGateway, failed, read};
 use crate::mcp::{Caller as Client, Client as Program, ClientPrompt, Failure, Session};
 use crate::mcp::{TaskState, TaskStatus as Status, answered};
 use serde_json::{Value as Json, json};
@@ -20,7 +20,7 @@ impl ToolboxGateway {
         arguments: JsonObject,
         session: &Session,
     ) -> Result<Output, Failure> {
-        let wanted: RunOf = read("run_workflow", arguments)?;
+        let wanted: RunArguments = read("run_workflow", arguments)?;
         let caller = self.caller(session.caller());
         self.may_run(&caller)?;
         let id = self.runner.submit(&caller.user, &wanted.name, &wanted.input).await.map_err(failed)?;

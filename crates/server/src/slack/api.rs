@@ -19,7 +19,7 @@ const BODY: usize = 4 * 1024 * 1024;
 /// The timeout of a request.
 const WITHIN: Duration = Duration::from_secs(15);
 /// The timeout of an upload.
-const UPLOAD_WITHIN: Duration = Duration::from_secs(60);
+const UPLOAD_TIMEOUT: Duration = Duration::from_secs(60);
 /// The maximum number of attempts per call.
 const ATTEMPTS: u32 = 4;
 /// The maximum `Retry-After` that is honoured, in seconds.
@@ -179,7 +179,7 @@ impl Api {
             return Err(unread(method));
         }
         // The upload address contains its own authorization, so the token is not sent.
-        let sent = self.client.post(address).timeout(UPLOAD_WITHIN);
+        let sent = self.client.post(address).timeout(UPLOAD_TIMEOUT);
         let sent = sent.header(CONTENT_TYPE, "application/octet-stream").body(file.bytes).send().await;
         let status = sent.map_err(|error| self.unreachable("the upload", error))?.status();
         if !status.is_success() {

@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_for_us_and_what_is_not() {
+    fn relevant_and_irrelevant_events() {
         let rows = [
             (json!({ "type": "app_mention", "text": "<@UBOT> hello" }), true),
             (json!({ "text": "<@UBOT> hello" }), true),
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mention_begins_a_thread_and_a_direct_message_does_not() {
+    fn mention_starts_a_thread_and_direct_message_does_not() {
         let place = |event: Json| read(event).unwrap().place.thread;
         assert_eq!(place(json!({ "type": "app_mention", "text": "x" })).as_deref(), Some("5.1"));
         assert_eq!(place(json!({ "text": "x", "thread_ts": "4.1" })).as_deref(), Some("4.1"));
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn somebody_of_a_connected_workspace_is_not_taken_for_one_of_ours() {
+    fn user_of_connected_workspace_is_not_a_local_user() {
         let said = read(json!({ "text": "<@UBOT> x", "team": "T2" })).unwrap();
         assert_eq!((said.by.team.as_str(), said.place.team.as_str()), ("T2", "T1"));
     }

@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn what_slack_marks_is_read_as_people_do() {
+    fn slack_markup_becomes_plain_text() {
         let name = |id: &str| (id == "U1").then(|| "Ana".to_owned());
         for (sent, read) in [
             ("ask <@U1> and <@U2> or <@U3|bob>", "ask @Ana and @U2 or @bob"),
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn long_texts_are_cut_at_line_ends() {
+    fn long_texts_are_split_at_line_ends() {
         assert_eq!(pieces("one\ntwo\nthree", 8), ["one\ntwo", "three"]);
         assert_eq!(pieces("abcdefgh\nij", 3), ["abc", "def", "gh", "ij"]);
         assert!(pieces(" \n", 5).is_empty());

@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_oldest_is_forgotten_first_and_nothing_grows() {
+    fn oldest_event_is_evicted_and_size_is_bounded() {
         let seen = EventDedup::default();
         assert!(seen.is_new("first"));
         assert!(!seen.is_new("first") && seen.knows("first"));

@@ -27,7 +27,7 @@ fn has_buttons(post: &Post) -> bool {
 }
 
 #[test]
-fn who_approves_sees_every_argument_or_has_no_button() {
+fn approval_buttons_require_all_arguments_visible() {
     let body: String = (0..400).map(|line| format!("line {line}\n")).collect();
     let post = waiting(&call(json!({ "to": "<!channel>", "body": body })));
     let shown = json!(post.blocks).to_string();
@@ -44,7 +44,7 @@ fn who_approves_sees_every_argument_or_has_no_button() {
 }
 
 #[test]
-fn a_button_stays_within_slacks_limits() {
+fn button_respects_slack_limits() {
     let place = ChannelThread { team: "T1".into(), channel: "C1".into(), thread: Some("1.1".into()) };
     let asked = Person { team: "T1".into(), user: "U1".into() };
     let option =
@@ -66,7 +66,7 @@ fn a_button_stays_within_slacks_limits() {
 }
 
 #[test]
-fn progress_shows_each_step_as_it_goes() {
+fn progress_shows_each_step() {
     let mut progress = Progress::default();
     assert_eq!(progress.post().text, "Working on it …");
     progress.hear(ProgressEvent::Understood { steps: vec!["list <tasks>".into(), "mark it".into()] });
@@ -76,7 +76,7 @@ fn progress_shows_each_step_as_it_goes() {
 }
 
 #[test]
-fn files_have_names_that_every_machine_takes() {
+fn file_names_are_portable() {
     assert_eq!(file_name("Sales per Month: 2026/05", "png"), "sales_per_month_2026_05.png");
     assert_eq!(file_name("../..", "csv"), "steward.csv");
 }

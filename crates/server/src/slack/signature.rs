@@ -54,7 +54,7 @@ mod tests {
 
     /// The example of Slack's documentation.
     #[test]
-    fn the_signature_that_slack_documents_is_right() {
+    fn documented_slack_signature_is_valid() {
         let body = b"token=xyzz0WbapA4vBCDEFasx0q6G&team_id=T1DC2JH3J&team_domain=testteamnow&channel_id=G8PSS9T3V\
             &channel_name=foobar&user_id=U2CERLKJA&user_name=roadrunner&command=%2Fwebhook-collect&text=\
             &response_url=https%3A%2F%2Fhooks.slack.com%2Fcommands%2FT1DC2JH3J%2F397700885554%2F96rGlfmibIGlgcZRskXaIFfN\

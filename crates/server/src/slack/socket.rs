@@ -26,7 +26,7 @@ use url::Url;
 /// The maximum size of a message, in bytes.
 const LARGEST: usize = 4 * 1024 * 1024;
 /// The timeout for opening a connection.
-const OPEN_WITHIN: Duration = Duration::from_secs(15);
+const OPEN_TIMEOUT: Duration = Duration::from_secs(15);
 /// After this idle time a ping is sent. After the same time again the connection is closed.
 const SILENCE: Duration = Duration::from_secs(30);
 /// The maximum backoff.
@@ -57,7 +57,7 @@ pub async fn socket(slack: Arc<Slack>, stop: CancellationToken) -> Result<(), Er
     loop {
         let opened = tokio::select! {
             () = stop.cancelled() => return Ok(()),
-            opened = tokio::time::timeout(OPEN_WITHIN * 2, open(&slack, &token)) => opened,
+            opened = tokio::time::timeout(OPEN_TIMEOUT * 2, open(&slack, &token)) => opened,
         };
         let why = match opened {
             Ok(Ok(mut socket)) => match serve(&slack, &mut socket, &stop, || pause = first).await {

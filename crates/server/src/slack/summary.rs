@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_summary_of_this_place_is_told_from_other_wishes() {
+    fn summary_request_is_distinguished_from_other_requests() {
         use SummaryScope::{Channel, Thread};
         for (said, in_thread, wish) in [
             ("summarise this channel", false, Some(Channel)),

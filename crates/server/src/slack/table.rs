@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn a_few_rows_stand_in_the_message() {
+    fn few_rows_are_shown_in_the_message() {
         let drawn = rows(2, "milk").draw();
         assert_eq!(drawn.text.unwrap(), "id  title\n──  ─────\n 1  milk\n 2  milk\n");
         assert_eq!(drawn.csv, None);
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_wide_is_a_file_only() {
+    fn wide_table_is_sent_as_file_only() {
         let columns: Vec<String> = (0..30).map(|number| format!("column {number}")).collect();
         let wide = Rows { title: String::new(), rows: vec![columns.clone()], columns };
         let drawn = wide.draw();
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cell_is_no_formula() {
+    fn csv_cell_is_never_a_formula() {
         let mut rows = rows(1, "=HYPERLINK(\"x\")");
         rows.rows.push(vec!["-3".to_owned(), "+cmd".to_owned()]);
         assert_eq!(

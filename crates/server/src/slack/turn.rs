@@ -212,8 +212,8 @@ async fn say(
     let (tell, mut heard) = mpsc::unbounded_channel::<ProgressEvent>();
     let done = CancellationToken::new();
     let watch = move |step: ProgressEvent| {
-        if step.is_in_words() {
-            let _nobody_listens_after_the_end = tell.send(step);
+        if step.is_text_event() {
+            let _no_subscriber_is_fine = tell.send(step);
         }
     };
     let said: Pin<Box<dyn Future<Output = _> + Send + '_>> = Box::pin(chat.say(turn, &watch));

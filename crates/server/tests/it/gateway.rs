@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use steward_domain::{ErrorClass, JsonObject};
 use steward_server::mcp::{
-    Argument, Caller, Changes, ClientPrompt, Completion, CompletionOf, Failure, Gateway, Level, Message,
+    Argument, Caller, Changes, ClientPrompt, Completion, CompletionRequest, Failure, Gateway, Level, Message,
     Offered, Page, Prompt, Resource, ResourceBody, Session, Speaker, Template,
 };
 use steward_tools::{Content, Elicitation, Human, Output, Progress};
@@ -174,7 +174,7 @@ impl Gateway for Everything {
         Ok(vec![Message { speaker: Speaker::Assistant, content: text(&format!("Hello {who}")) }])
     }
 
-    async fn complete(&self, completion: CompletionOf, _: &Caller) -> Result<Completion, Failure> {
+    async fn complete(&self, completion: CompletionRequest, _: &Caller) -> Result<Completion, Failure> {
         assert!(completion.prompt);
         let values = (0..150).map(|number| format!("{}{number}", completion.typed)).collect();
         Ok(Completion { values, total: None })

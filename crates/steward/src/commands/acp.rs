@@ -13,7 +13,7 @@ pub(crate) struct Acp {}
 pub(super) async fn run(context: &Context, _: Acp) -> Result<(), Failure> {
     crate::isolation::install(&context.home, &context.settings, context.memory());
     let chat = super::chat::chat_service(context).await?;
-    super::ask::end_cut_off(chat.toolbox().app(), &context.scope).await;
+    super::ask::end_interrupted(chat.toolbox().app(), &context.scope).await;
     let (caller, stop) = (crate::toolbox::caller(context), CancellationToken::new());
     let mut serving = Box::pin(steward_server::acp::serve_stdio(chat.clone(), caller, stop.clone()));
     let served = tokio::select! {

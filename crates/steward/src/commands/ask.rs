@@ -80,7 +80,7 @@ enum PlannerChoice {
 pub(super) async fn run(context: &Context, command: AskCommand) -> Result<(), Failure> {
     let opened = context.open().await?;
     let app = app(context, command.model.as_deref(), &opened)?;
-    end_cut_off(&app, &context.scope).await;
+    end_interrupted(&app, &context.scope).await;
     let mut ask = Ask {
         question: command.question.clone().unwrap_or_default(),
         data: command.data.clone(),
@@ -151,8 +151,8 @@ async fn talked(context: &Context, opened: &Opened, ask: &Ask) -> Result<Option<
 
 /// Ends questions and turns that an earlier process left unfinished. A failure does not prevent
 /// answering.
-pub(super) async fn end_cut_off(app: &AppContext, scope: &steward_store::Scope) {
-    if let Ok(ended) = steward_runtime::run::end_cut_off(app, scope).await {
+pub(super) async fn end_interrupted(app: &AppContext, scope: &steward_store::Scope) {
+    if let Ok(ended) = steward_runtime::run::end_interrupted(app, scope).await {
         for task in ended {
             let told = format!(
                 "{task} was cut off with its process and is ended. `steward task show {task}` shows it"

@@ -252,7 +252,7 @@ pub(super) async fn run(context: &Context, command: BoardCommand) -> Result<(), 
         }
         BoardCommand::Pin(pin) => {
             let (question, data) = match pin.from {
-                Some(task) => app.asked_in(&context.scope, task).await?,
+                Some(task) => app.earlier_question(&context.scope, task).await?,
                 None => (pin.question.unwrap_or_default(), Vec::new()),
             };
             let data =

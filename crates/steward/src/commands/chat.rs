@@ -43,7 +43,7 @@ pub(super) async fn run(context: &Context, command: Chat) -> Result<(), Failure>
     let opened = context.open().await?;
     let conversation = ask::conversation(context, &opened, command.conversation.as_deref()).await?;
     let chat = chat_service(context).await?;
-    ask::end_cut_off(chat.toolbox().app(), &context.scope).await;
+    ask::end_interrupted(chat.toolbox().app(), &context.scope).await;
     let turn = Turn {
         said: command.message.clone().unwrap_or_default(),
         conversation,
@@ -159,7 +159,7 @@ async fn say_it(chat: &ChatService, turn: &Turn, json: bool) -> Result<PrintedRe
         let _shown = std::io::stderr().flush();
     };
     let stop = CancellationToken::new();
-    let saying = chat.say_until(turn, &tell, &stop);
+    let saying = chat.answer_until(turn, &tell, &stop);
     tokio::pin!(saying);
     let reply = tokio::select! {
         reply = &mut saying => reply,

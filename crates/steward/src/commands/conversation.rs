@@ -7,7 +7,7 @@ use clap::{Subcommand, ValueEnum};
 use serde_json::json;
 use steward_domain::{ConversationId, ConversationStatus};
 use steward_journal::clock::{Clock, SystemClock};
-use steward_runtime::converse::{self, EndedBy, Ending};
+use steward_runtime::converse::{self, ConversationEndedBy, Ending};
 use steward_store::{ConversationFilter, EntitySearch, Error, Page};
 
 #[derive(Subcommand)]
@@ -148,7 +148,11 @@ async fn show(context: &Context, id: ConversationId, limit: u32) -> Result<(), F
 
 async fn end(context: &Context, id: ConversationId, ending: Ending) -> Result<(), Failure> {
     let opened = context.open().await?;
-    let by = EndedBy { user: &context.settings.user, door: "command_line", at: SystemClock::default().now() };
+    let by = ConversationEndedBy {
+        user: &context.settings.user,
+        door: "command_line",
+        at: SystemClock::default().now(),
+    };
     converse::end(&*opened.store, &context.home.path.join("artifacts"), &context.scope, id, ending, by)
         .await?;
     if context.json {

@@ -199,7 +199,7 @@ async fn servers(home: &Home, settings: Settings, findings: &mut Findings) {
         Ok(toolbox) => toolbox,
         Err(failure) => return findings.fail("MCP servers", &failure),
     };
-    for (name, looked) in toolbox.look_at_all().await {
+    for (name, looked) in toolbox.review_all_servers().await {
         match looked {
             Ok(review) if review.held.is_empty() => {
                 findings.ok("MCP server", format!("{name}: {}", count(review.admitted.len() as u64, "tool")));

@@ -107,7 +107,7 @@ async fn run_cases(context: &Context, run: &Run) -> Result<(), Failure> {
         }
     }
     if let Some(earlier) = &earlier {
-        report.put_beside(earlier);
+        report.add_earlier_report(earlier);
     }
     if let Some(file) = &run.html {
         let unwritten =
@@ -203,7 +203,7 @@ fn shown(report: &EvalReport) {
 /// With an earlier report only regressions count; otherwise all failures.
 fn ended(report: &EvalReport, compared: bool) -> Result<(), Failure> {
     if compared {
-        let worse = report.worse_than(report.variants.len().saturating_sub(1));
+        let worse = report.regressions_against(report.variants.len().saturating_sub(1));
         return match worse.as_slice() {
             [] => Ok(()),
             worse => {

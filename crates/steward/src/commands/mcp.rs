@@ -6,7 +6,7 @@ use crate::toolbox;
 use clap::Args;
 use std::sync::Arc;
 use steward_server::mcp::{self, Gateway};
-use steward_server::mcp_gateway::{Exposure, ToolboxGateway};
+use steward_server::mcp_gateway::{ToolExposure, ToolboxGateway};
 use steward_tools::config::Change;
 use tokio_util::sync::CancellationToken;
 
@@ -32,7 +32,7 @@ pub(super) async fn run(context: &Context, command: Mcp) -> Result<(), Failure> 
     crate::isolation::install(&context.home, &context.settings, context.memory());
     let toolbox = Arc::new(toolbox::open(context, true).await?);
     let runner = super::run::over(context, &toolbox)?;
-    let exposure = Exposure { tools: command.expose.clone(), plain_names: command.plain_names };
+    let exposure = ToolExposure { tools: command.expose.clone(), plain_names: command.plain_names };
     let gateway: Arc<dyn Gateway> =
         Arc::new(ToolboxGateway::new(toolbox.clone(), runner, context.settings.user.clone(), exposure));
     let shutdown = CancellationToken::new();

@@ -7,7 +7,7 @@ use clap::Subcommand;
 use steward_analysis::roles::{Role, role};
 use steward_analysis::semantics::{definition, export, import, problems};
 use steward_analysis::session::{Options, Session};
-use steward_runtime::{CheckOutcome, KeptAnswer, load_semantics, read_semantics};
+use steward_runtime::{CheckOutcome, StoredAnswer, load_semantics, read_semantics};
 
 #[derive(Subcommand)]
 #[command(after_help = "Definitions are files in the home: semantics/*.yaml. Examples:
@@ -120,8 +120,8 @@ async fn diff(context: &Context, new: &std::path::Path) -> Result<(), Failure> {
                 CheckOutcome::Broken { code, reason } => ("breaks", vec![format!("{code} {reason}")]),
             };
             let place = match &change.kept {
-                KeptAnswer::VerifiedAnswer { id } => format!("verified {id}"),
-                KeptAnswer::Tile { board, title } => format!("board {board}, {title}"),
+                StoredAnswer::VerifiedAnswer { id } => format!("verified {id}"),
+                StoredAnswer::Tile { board, title } => format!("board {board}, {title}"),
             };
             say(format!("{word:<6}  {place}  {}", change.question));
             lines.iter().for_each(|line| say(format!("        {line}")));

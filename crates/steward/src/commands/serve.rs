@@ -16,7 +16,7 @@ use steward_runtime::run::{Service, ServiceOptions};
 use steward_server::http::{self, AppState, Options, Parts};
 use steward_server::identity::Directory;
 use steward_server::mcp::Gateway;
-use steward_server::mcp_gateway::{Exposure, ToolboxGateway};
+use steward_server::mcp_gateway::{ToolExposure, ToolboxGateway};
 use steward_server::slack;
 use tokio_util::sync::CancellationToken;
 
@@ -121,7 +121,7 @@ pub(super) async fn run(context: &Context, command: Serve) -> Result<(), Failure
         toolbox.clone(),
         runner.clone(),
         context.settings.user.clone(),
-        Exposure { tools: set.expose.clone(), ..Exposure::default() },
+        ToolExposure { tools: set.expose.clone(), ..ToolExposure::default() },
     ));
     let slack = slack::Options::from_variables(|name| std::env::var(name).ok())?;
     let slack = slack.map(|options| site.slack(options)).transpose()?;
@@ -148,7 +148,7 @@ pub(super) async fn run(context: &Context, command: Serve) -> Result<(), Failure
     let clock = runner.clone();
     let ticking = async {
         if set.worker {
-            clock.keep_schedules(&deliverer, &stop).await;
+            clock.run_schedules(&deliverer, &stop).await;
         }
         std::future::pending::<()>().await;
     };

@@ -163,7 +163,7 @@ async fn known(
 ) -> Result<Json, Failure> {
     match name {
         Name::Tools => {
-            chat.toolbox().look_at_new().await;
+            chat.toolbox().review_new_servers().await;
             let found = chat.toolbox().search(caller, text, 5).await?;
             let candidates: Vec<Json> = found
                 .candidates

@@ -87,7 +87,7 @@ fn status(program: &Program, state: &State, steps: usize) {
     });
     let line = nodes.collect::<Vec<_>>().join("  ");
     eprint!("\r\x1b[2K{line}  {}", paint(Tone::Quiet, &format!("{steps} steps")));
-    let _nobody_reads = std::io::stderr().flush();
+    let _receiver_closed_in_example = std::io::stderr().flush();
 }
 
 fn clear() {

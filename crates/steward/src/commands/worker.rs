@@ -87,7 +87,7 @@ pub(super) async fn run(context: &Context, command: Worker) -> Result<(), Failur
     }
     let deliverer = super::schedule::deliverer(context);
     let clock = runner.clone();
-    let ticking = clock.keep_schedules(&deliverer, &stop);
+    let ticking = clock.run_schedules(&deliverer, &stop);
     let service = Service::new(runner, options);
     let following = async {
         toolbox

@@ -98,7 +98,7 @@ fn every_tool_has_a_valid_definition() {
 }
 
 #[test]
-fn what_is_missing_is_said() {
+fn missing_requirement_is_reported() {
     let off = |name: &str| tool(&Options::default(), name).off;
     for name in ["file.read", "memory.recall", "slack.post"] {
         assert!(off(name).is_some_and(|why| why.starts_with("switched off: no ")), "{name}");

@@ -48,7 +48,7 @@ impl Retry {
 }
 
 /// Phrases of a transient server error. Only phrases with no other likely meaning are listed.
-const PASSING: [&str; 16] = [
+const TRANSIENT_PHRASES: [&str; 16] = [
     "temporarily unavailable",
     "service unavailable",
     "currently unavailable",
@@ -81,7 +81,7 @@ pub(crate) fn judged(error: Error, registered: &Registered) -> Error {
             let words: String = message.chars().take(300).flat_map(char::to_lowercase).collect();
             let bare = words.trim().trim_end_matches('.');
             let transient = ["timeout", "unavailable"].contains(&bare)
-                || PASSING.iter().any(|phrase| words.contains(phrase));
+                || TRANSIENT_PHRASES.iter().any(|phrase| words.contains(phrase));
             Error::Failed { tool, message, transient }
         }
         other => other,

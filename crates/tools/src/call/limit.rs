@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn no_window_holds_more_than_its_number() {
+    fn no_window_exceeds_its_limit() {
         let (limits, tool) = (Limits::default(), "a.b".parse().unwrap());
         let rules = rules(&[("per_second", 5), ("per_minute", 20)]);
         let mut taken = Vec::new();
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn the_wait_it_names_is_the_true_one() {
+    fn reported_wait_is_exact() {
         let (limits, tool) = (Limits::default(), "a.b".parse().unwrap());
         let rules = rules(&[("per_minute", 2)]);
         for second in [0, 10] {
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_changed_rule_keeps_what_was_counted() {
+    fn changed_rate_limit_keeps_counts() {
         let (limits, tool) = (Limits::default(), "a.b".parse().unwrap());
         for _ in 0..4 {
             limits.take(&tool, &rules(&[("per_minute", 10)]), Duration::from_secs(1)).unwrap();

@@ -172,7 +172,7 @@ impl ToolGateway {
             Err(error) => error,
         };
         for name in &registered.definition.fallback_tools {
-            if request.key.is_some() || !stands_aside(&failed) || job.left().is_zero() {
+            if request.key.is_some() || !allows_fallback(&failed) || job.left().is_zero() {
                 break;
             }
             let Ok(Resolved { registered: other, .. }) = self.registry.resolve(None, name.as_str()) else {
@@ -212,7 +212,7 @@ impl ToolGateway {
 }
 
 /// Whether a fallback may be tried after this error. After an unknown outcome, it may not.
-fn stands_aside(error: &Error) -> bool {
+fn allows_fallback(error: &Error) -> bool {
     error.class() == ErrorClass::Transient
         && !matches!(error, Error::UnknownOutcome { .. } | Error::Ledger { .. })
 }

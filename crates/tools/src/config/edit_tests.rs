@@ -14,7 +14,7 @@ fn server(name: &str) -> Valid<McpServer> {
 }
 
 #[test]
-fn what_is_added_reads_back_and_comments_stay() {
+fn added_server_parses_and_comments_stay() {
     let home = tempfile::tempdir().unwrap();
     add_server(home.path(), &server("one")).unwrap();
     let path = home.path().join(FILE);
@@ -33,7 +33,7 @@ fn what_is_added_reads_back_and_comments_stay() {
 }
 
 #[test]
-fn a_file_in_another_style_is_left_as_it_was() {
+fn file_in_unsupported_style_is_unchanged() {
     let home = tempfile::tempdir().unwrap();
     std::fs::create_dir(home.path().join("config")).unwrap();
     let text =

@@ -13,7 +13,7 @@ fn check(address: &str, wanted: &str) {
 }
 
 #[test]
-fn every_address_has_its_reach() {
+fn every_address_is_classified() {
     let rows = "
         0.0.0.0 never|0.255.255.255 never|1.0.0.0 public|1.1.1.1 public|8.8.8.8 public
         9.255.255.255 public|10.0.0.0 private|10.255.255.255 private|11.0.0.0 public
@@ -52,7 +52,7 @@ fn every_address_has_its_reach() {
 }
 
 #[test]
-fn a_private_address_needs_the_operators_word_and_metadata_takes_none() {
+fn private_address_needs_permission_and_metadata_is_never_allowed() {
     for (address, listed) in
         [("127.0.0.1", true), ("10.1.2.3", true), ("::1", true), ("169.254.169.254", false)]
     {

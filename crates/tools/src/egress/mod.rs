@@ -77,7 +77,7 @@ pub struct Response {
 }
 
 /// The maximum size of a request body.
-const LARGEST_SENT: usize = 8 * 1024 * 1024;
+const MAX_REQUEST_BODY: usize = 8 * 1024 * 1024;
 /// The connect timeout of one address, if there are several.
 const CONNECT_WITHIN: Duration = Duration::from_secs(5);
 
@@ -161,7 +161,7 @@ impl EgressClient {
     }
 
     /// Validates what does not depend on the destination.
-    fn begin(&self, request: Request) -> Result<Journey> {
+    fn begin(&self, request: Request) -> Result<RedirectState> {
         let Request { method, url, headers, body, .. } = request;
         let refused = |rule: &str| refusal(&url, rule);
         let target = Target::parse(&url).map_err(refused)?;
@@ -175,14 +175,17 @@ impl EgressClient {
         if method.is_safe() && !body.is_empty() {
             return Err(refused("a request that reads has no body"));
         }
-        if body.len() > LARGEST_SENT {
-            return Err(Error::TooLarge { what: "the body that is to be sent".into(), limit: LARGEST_SENT });
+        if body.len() > MAX_REQUEST_BODY {
+            return Err(Error::TooLarge {
+                what: "the body that is to be sent".into(),
+                limit: MAX_REQUEST_BODY,
+            });
         }
         let headers = wire::headers_of(&headers).map_err(|rule| refused(&rule))?;
-        Ok(Journey { target, method, headers, body: body.into() })
+        Ok(RedirectState { target, method, headers, body: body.into() })
     }
 
-    async fn hop(&self, journey: &Journey, limit: usize, sent: &AtomicBool) -> Result<Answer> {
+    async fn hop(&self, journey: &RedirectState, limit: usize, sent: &AtomicBool) -> Result<Answer> {
         let target = &journey.target;
         let addresses = self.admit(target).await?;
         let stream = self.connect(target, &addresses).await?;
@@ -248,14 +251,14 @@ impl EgressClient {
 }
 
 /// A request across redirects.
-struct Journey {
+struct RedirectState {
     target: Target,
     method: Method,
     headers: HeaderMap,
     body: Bytes,
 }
 
-impl Journey {
+impl RedirectState {
     /// Moves to the next destination and drops what it must not receive.
     fn turn(&mut self, status: StatusCode, next: Target) -> Result<()> {
         let refused = |rule: &str| refusal(self.target.url.as_str(), rule);
@@ -276,7 +279,7 @@ impl Journey {
             if !self.method.is_safe() {
                 return Err(refused("it redirects a request that changes something to another host"));
             }
-            wire::keep_harmless(&mut self.headers);
+            wire::retain_safe_headers(&mut self.headers);
         }
         self.target = next;
         Ok(())

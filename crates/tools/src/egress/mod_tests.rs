@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn a_message_shows_no_secrets() {
+fn error_message_contains_no_secrets() {
     let rows = [
         ("https://user:secret@example.com/a?token=1#x", "https://example.com/a"),
         ("https://example.com/\r\nx", "https://example.com/\\r\\nx"),
@@ -17,18 +17,18 @@ fn a_message_shows_no_secrets() {
 }
 
 #[track_caller]
-fn turn(method: Method, from: &str, status: u16, to: &str) -> Result<Journey> {
+fn turn(method: Method, from: &str, status: u16, to: &str) -> Result<RedirectState> {
     let target = Target::parse(from).unwrap();
     let next = target.redirected(to).unwrap();
     let headers =
         wire::headers_of(&[("authorization".into(), "x".into()), ("accept".into(), "y".into())]).unwrap();
-    let mut journey = Journey { target, method, headers, body: Bytes::from_static(b"data") };
+    let mut journey = RedirectState { target, method, headers, body: Bytes::from_static(b"data") };
     journey.turn(StatusCode::from_u16(status).unwrap(), next)?;
     Ok(journey)
 }
 
 #[test]
-fn a_turn_keeps_what_the_next_host_may_see() {
+fn redirect_keeps_only_harmless_headers() {
     let rows = [
         (Method::GET, 302, "https://a.com/2", Some((Method::GET, 2))),
         (Method::GET, 302, "/2", Some((Method::GET, 2))),
@@ -53,7 +53,7 @@ fn a_turn_keeps_what_the_next_host_may_see() {
 }
 
 #[test]
-fn both_parsers_agree_on_what_is_let_through() {
+fn both_url_parsers_agree_on_accepted_urls() {
     let rows = [
         ("https://example.com/", "example.com", 443),
         ("HTTPS://EXAMPLE.com", "example.com", 443),

@@ -9,7 +9,7 @@ fn listing(allow: &[&str], private: bool, host: &str, port: u16) -> Listing {
 }
 
 #[test]
-fn a_list_lets_through_what_it_names() {
+fn allow_list_allows_listed_hosts() {
     let rows: [(&[&str], &str, u16, Listing); 15] = [
         (&[], "example.com", 443, Listing::Absent),
         (&["example.com"], "example.com", 443, Listing::Public),
@@ -40,7 +40,7 @@ fn a_list_lets_through_what_it_names() {
 }
 
 #[test]
-fn what_is_no_list_is_refused() {
+fn malformed_allow_list_is_rejected() {
     let wrong = [
         json!({"allow": ["*"]}),
         json!({"allow": ["*.com"]}),
@@ -69,7 +69,7 @@ fn what_is_no_list_is_refused() {
 }
 
 #[test]
-fn a_rule_is_written_as_it_is_read() {
+fn host_rule_round_trips() {
     for text in ["example.com", "*.example.com", "example.com:8443", "[::1]:80", "127.0.0.1:9000", "[::1]"] {
         assert_eq!(text.parse::<HostRule>().unwrap().to_string(), text);
     }

@@ -168,14 +168,14 @@ mod tests {
     }
 
     #[test]
-    fn the_schemas_are_schemas() {
+    fn config_schemas_are_valid() {
         for schema in [HttpFetch::input_schema(), HttpFetch::output_schema()] {
             jsonschema::validator_for(&schema).unwrap();
         }
     }
 
     #[test]
-    fn bytes_that_are_no_text_come_in_base64_and_a_cut_character_is_dropped() {
+    fn binary_body_is_base64_and_cut_character_is_dropped() {
         assert_eq!(words(b"ok".to_vec(), false), ("ok".into(), "utf-8"));
         assert_eq!(words(vec![0xff, 0xfe], false), ("//4=".into(), "base64"));
         assert_eq!(words("é".as_bytes()[..1].to_vec(), true), (String::new(), "utf-8"));

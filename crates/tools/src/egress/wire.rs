@@ -218,7 +218,7 @@ pub(super) fn headers_of(pairs: &[(String, String)]) -> Result<HeaderMap, String
 
 /// Keeps only headers that may go to another origin. It is an allow-list, because secrets can be in
 /// headers of any name.
-pub(super) fn keep_harmless(headers: &mut HeaderMap) {
+pub(super) fn retain_safe_headers(headers: &mut HeaderMap) {
     const HARMLESS: [HeaderName; 4] =
         [http::header::ACCEPT, http::header::ACCEPT_LANGUAGE, http::header::USER_AGENT, http::header::RANGE];
     let kept = std::mem::take(headers);

@@ -1,6 +1,6 @@
 //! The active calls of one connection, and why the connection ended.
 //!
-//! Every message passes through [`Tapped`], which sits between `rmcp` and the transport. A call is
+//! Every message passes through [`TappedTransport`], which sits between `rmcp` and the transport. A call is
 //! therefore registered under its progress token before the server can answer it, it knows whether
 //! it was sent, and a disconnect reaches every waiting call at once.
 
@@ -71,13 +71,13 @@ impl fmt::Debug for ActiveCall {
 
 /// The shared state of one connection.
 #[derive(Debug, Default)]
-pub(crate) struct Tap {
+pub(crate) struct ConnectionMonitor {
     gone: CancellationToken,
     why: OnceLock<DisconnectReason>,
     calls: Mutex<HashMap<ProgressToken, (RequestId, Arc<ActiveCall>)>>,
 }
 
-impl Tap {
+impl ConnectionMonitor {
     /// Marks the connection as lost. The first reason is kept.
     pub(crate) fn lose(&self, why: DisconnectReason) {
         let _ = self.why.set(why);
@@ -108,7 +108,7 @@ impl Tap {
     /// The person to ask when the server sends a prompt. Over HTTP the prompt arrives on the stream
     /// of its call. Over a pipe its call is unknown, so a person is asked only if all active calls
     /// belong to that person. Otherwise one user could see data of another.
-    pub(crate) fn whom_to_ask(&self, origin: Option<&RequestId>) -> Option<Arc<dyn Human>> {
+    pub(crate) fn person_for_prompt(&self, origin: Option<&RequestId>) -> Option<Arc<dyn Human>> {
         let calls = self.lock();
         if let Some(origin) = origin {
             return calls.values().find(|(id, _)| id == origin).map(|(_, call)| call.human());
@@ -128,20 +128,20 @@ impl Tap {
     }
 }
 
-/// A transport that reports its messages to the [`Tap`].
-pub(crate) struct Tapped<T> {
+/// A transport that reports its messages to the [`ConnectionMonitor`].
+pub(crate) struct TappedTransport<T> {
     inner: T,
-    tap: Arc<Tap>,
+    tap: Arc<ConnectionMonitor>,
 }
 
-impl<T> Tapped<T> {
+impl<T> TappedTransport<T> {
     /// Wraps `inner`.
-    pub(crate) fn new(inner: T, tap: Arc<Tap>) -> Self {
+    pub(crate) fn new(inner: T, tap: Arc<ConnectionMonitor>) -> Self {
         Self { inner, tap }
     }
 }
 
-impl<T: Transport<RoleClient>> Transport<RoleClient> for Tapped<T> {
+impl<T: Transport<RoleClient>> Transport<RoleClient> for TappedTransport<T> {
     type Error = T::Error;
 
     fn name() -> Cow<'static, str> {

@@ -7,7 +7,7 @@
     reason = "servers of earlier revisions still send log messages, and ask for sampling in vain"
 )]
 
-use crate::mcp::calls::Tap;
+use crate::mcp::calls::ConnectionMonitor;
 use crate::mcp::log::Log;
 use crate::tool::{Answered, Elicitation, Human, Progress};
 use rmcp::model::{
@@ -30,7 +30,7 @@ const QUESTION_CHARS: usize = 4_000;
 #[derive(Debug, Clone)]
 pub(crate) struct Client {
     pub(crate) server: ServerName,
-    pub(crate) tap: Arc<Tap>,
+    pub(crate) tap: Arc<ConnectionMonitor>,
     pub(crate) log: Arc<Log>,
     /// Counts the list-changed notifications of the server.
     pub(crate) changed: watch::Sender<u64>,
@@ -70,7 +70,7 @@ impl ClientHandler for Client {
             Some(InboundStreamOrigin::OutboundRequest(id)) => Some(id),
             _ => None,
         };
-        let Some(human) = self.tap.whom_to_ask(origin) else {
+        let Some(human) = self.tap.person_for_prompt(origin) else {
             return Ok(ElicitResult::new(ElicitationAction::Cancel));
         };
         tokio::select! {
@@ -160,7 +160,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn defaults_fill_what_was_left_out() {
+    fn form_defaults_fill_empty_fields() {
         let form = json!({ "properties": { "a": { "default": 1 }, "b": { "default": 2 }, "c": {} } });
         let answer = json!({ "a": 5 }).as_object().cloned().unwrap();
         assert_eq!(Json::Object(with_defaults(answer, &form)), json!({ "a": 5, "b": 2 }));

@@ -7,7 +7,7 @@
 //!   sent.
 
 use crate::error::{Error, Result};
-use crate::mcp::calls::{ActiveCall, DisconnectReason, Tap};
+use crate::mcp::calls::{ActiveCall, ConnectionMonitor, DisconnectReason};
 use crate::mcp::client::ask;
 use crate::mcp::result;
 use crate::tool::{Context, Output};
@@ -29,7 +29,7 @@ use tokio::time::Instant;
 /// The maximum number of prompt rounds in one call (newest protocol version).
 const ROUNDS: usize = 10;
 /// The timeout for sending a cancellation.
-const CANCEL_WITHIN: Duration = Duration::from_secs(2);
+const CANCEL_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// A connected server.
 #[derive(Debug)]
@@ -37,7 +37,7 @@ pub(crate) struct Connection {
     pub(crate) server: ServerName,
     pub(crate) info: Arc<ServerPeerInfo>,
     peer: Peer<RoleClient>,
-    tap: Arc<Tap>,
+    tap: Arc<ConnectionMonitor>,
     abandoned: mpsc::UnboundedSender<Abandoned>,
     slots: Semaphore,
     busy: AtomicUsize,
@@ -64,11 +64,11 @@ impl Reaper {
             match abandoned {
                 Abandoned::Request(id) => {
                     let told = CancelledNotificationParam::new(Some(id), Some("the caller gave up".into()));
-                    let _ = tokio::time::timeout(CANCEL_WITHIN, self.peer.notify_cancelled(told)).await;
+                    let _ = tokio::time::timeout(CANCEL_TIMEOUT, self.peer.notify_cancelled(told)).await;
                 }
                 Abandoned::Task(id) => {
                     let told = self.peer.cancel_task(CancelTaskParams::new(id));
-                    let _ = tokio::time::timeout(CANCEL_WITHIN, told).await;
+                    let _ = tokio::time::timeout(CANCEL_TIMEOUT, told).await;
                 }
             }
         }
@@ -107,7 +107,7 @@ impl Connection {
         server: ServerName,
         info: Arc<ServerPeerInfo>,
         peer: Peer<RoleClient>,
-        tap: Arc<Tap>,
+        tap: Arc<ConnectionMonitor>,
         most: usize,
     ) -> (Arc<Self>, Reaper) {
         let (abandoned, queue) = mpsc::unbounded_channel();
@@ -135,7 +135,7 @@ impl Connection {
 
     /// Cancels a request or task at the server.
     pub(crate) fn abandon(&self, what: Abandoned) {
-        let _the_connection_may_be_over = self.abandoned.send(what);
+        let _connection_may_be_closed = self.abandoned.send(what);
     }
 
     /// Closes the connection with this reason.
@@ -231,7 +231,7 @@ impl Connection {
         let sending = self.peer.send_request_with_option(request, PeerRequestOptions::no_options());
         let handle = tokio::select! {
             handle = sending => handle.map_err(|error| self.explain(what, error, &underway))?,
-            why = self.tap.gone() => return Err(self.gone_because(why, &underway)),
+            why = self.tap.gone() => return Err(self.disconnect_error(why, &underway)),
         };
         let token = handle.progress_token.clone();
         let mut pending = Pending { connection: self, id: Some(handle.id.clone()), token };
@@ -240,7 +240,7 @@ impl Connection {
             answer = handle.await_response() => answer,
             why = self.tap.gone() => {
                 pending.id = None;
-                return Err(self.gone_because(why, &underway));
+                return Err(self.disconnect_error(why, &underway));
             }
         };
         pending.id = None;
@@ -263,7 +263,7 @@ impl Connection {
             }
             ServiceError::TransportClosed => {
                 self.tap.lose(DisconnectReason::Closed("it broke off the answer".into()));
-                self.gone_because(self.tap.why(), underway)
+                self.disconnect_error(self.tap.why(), underway)
             }
             ServiceError::Cancelled { .. } => Error::Cancelled { tool: what.to_owned() },
             other => self.protocol(other.to_string()),
@@ -280,7 +280,7 @@ impl Connection {
         }
     }
 
-    fn gone_because(&self, why: DisconnectReason, underway: &ActiveCall) -> Error {
+    fn disconnect_error(&self, why: DisconnectReason, underway: &ActiveCall) -> Error {
         match why {
             DisconnectReason::Closed(detail) => self.lost(&detail, underway.was_sent()),
             DisconnectReason::Stopped => self.lost("it was stopped", underway.was_sent()),

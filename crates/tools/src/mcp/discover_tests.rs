@@ -16,7 +16,7 @@ fn define(tool: serde_json::Value) -> Result<Valid<ToolDefinition>, String> {
 }
 
 #[test]
-fn a_tool_becomes_a_definition() {
+fn tool_is_converted_to_a_definition() {
     let read = define(json!({
         "name": "read", "description": "Reads\u{7} a\u{200b} file.", "inputSchema": { "type": "object" },
         "annotations": { "readOnlyHint": true }
@@ -33,7 +33,7 @@ fn a_tool_becomes_a_definition() {
 }
 
 #[test]
-fn hints_are_read_carefully() {
+fn tool_hints_are_parsed_conservatively() {
     let hint =
         |hints| define(json!({ "name": "t", "inputSchema": {}, "annotations": hints })).unwrap().idempotency;
     assert_eq!(hint(json!({ "idempotentHint": true })), Idempotency::Keyed);
@@ -42,7 +42,7 @@ fn hints_are_read_carefully() {
 }
 
 #[test]
-fn names_that_nobody_can_call_are_refused() {
+fn invalid_tool_names_are_rejected() {
     assert!(define(json!({ "name": "a b", "inputSchema": {} })).is_err());
     assert!(define(json!({ "name": "x".repeat(300), "inputSchema": {} })).is_err());
 }

@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keeps_the_last_lines_and_cuts_long_ones() {
+    fn log_keeps_last_lines_and_truncates_long_ones() {
         let log = Log::new(2);
         log.push("stderr", "one");
         log.push("stderr", &"x".repeat(10_000));

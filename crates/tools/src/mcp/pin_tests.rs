@@ -23,7 +23,7 @@ fn names(tools: &[RemoteTool]) -> Vec<&str> {
 }
 
 #[test]
-fn a_change_waits_for_a_person_who_accepts_exactly_that() {
+fn changed_tool_is_held_until_that_change_is_accepted() {
     let folder = tempfile::tempdir().unwrap();
     let (pins, mail) = (Pins::at(folder.path().join("pins.json")), server().name.clone());
     assert_eq!(names(&pins.review(&mail, vec![send("Sends.")]).unwrap().admitted), ["send"]);
@@ -45,7 +45,7 @@ fn a_change_waits_for_a_person_who_accepts_exactly_that() {
 }
 
 #[test]
-fn a_renamed_tool_is_gone_and_held() {
+fn renamed_tool_is_removed_and_held_as_new() {
     let folder = tempfile::tempdir().unwrap();
     let (pins, mail) = (Pins::at(folder.path().join("pins.json")), server().name.clone());
     pins.review(&mail, vec![send("Sends.")]).unwrap();
@@ -80,7 +80,7 @@ fn schemas_are_compared_field_by_field_and_key_order_does_not_count() {
 }
 
 #[test]
-fn the_file_is_private_and_a_broken_one_holds_everything_back() {
+fn pin_file_is_private_and_malformed_one_holds_all_tools() {
     use std::os::unix::fs::PermissionsExt;
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("deep/pins.json");

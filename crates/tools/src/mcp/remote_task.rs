@@ -18,16 +18,16 @@ use std::time::Duration;
 
 /// The bounds and the default of the polling interval.
 const OFTEN: Duration = Duration::from_millis(50);
-const RARELY: Duration = Duration::from_secs(5);
-const UNLESS_SAID: Duration = Duration::from_millis(500);
+const MAX_POLL_INTERVAL: Duration = Duration::from_secs(5);
+const DEFAULT_POLL_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Cancels the task when dropped, unless it ended.
-struct Unfinished<'a> {
+struct CancelOnDrop<'a> {
     connection: &'a Connection,
     task: Option<String>,
 }
 
-impl Drop for Unfinished<'_> {
+impl Drop for CancelOnDrop<'_> {
     fn drop(&mut self) {
         if let Some(task) = self.task.take() {
             self.connection.abandon(Abandoned::Task(task));
@@ -38,7 +38,7 @@ impl Drop for Unfinished<'_> {
 impl Connection {
     /// Waits for the result of a task. The caller enforces the timeout by dropping it.
     pub(crate) async fn follow_task(&self, tool: &str, task: Task, context: &Context) -> Result<Output> {
-        let mut unfinished = Unfinished { connection: self, task: Some(task.task_id.clone()) };
+        let mut unfinished = CancelOnDrop { connection: self, task: Some(task.task_id.clone()) };
         let call = ActiveCall::of(context);
         let mut pause = pause(&task);
         let mut told: Option<String> = None;
@@ -104,5 +104,5 @@ impl Connection {
 }
 
 fn pause(task: &Task) -> Duration {
-    task.poll_interval_ms.map_or(UNLESS_SAID, Duration::from_millis).clamp(OFTEN, RARELY)
+    task.poll_interval_ms.map_or(DEFAULT_POLL_INTERVAL, Duration::from_millis).clamp(OFTEN, MAX_POLL_INTERVAL)
 }

@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_of_content_comes_through() {
+    fn all_content_types_are_converted() {
         let out = read(json!({
             "content": [
                 { "type": "text", "text": "hello" },
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tool_that_failed_says_why() {
+    fn failed_tool_reports_its_message() {
         let failed =
             read(json!({ "content": [{ "type": "text", "text": "no such file" }], "isError": true }));
         assert!(

@@ -7,7 +7,7 @@
 use crate::error::{Error, Result};
 use crate::mcp::connection::Connection;
 use crate::mcp::log::Log;
-use crate::mcp::state::{Breaker, Gate, Patience, State, Status};
+use crate::mcp::state::{BackoffSettings, Breaker, Gate, State, Status};
 use crate::mcp::supervisor::{Command, Supervisor};
 use crate::mcp::transport::MESSAGE_BYTES;
 use crate::tool::{Context, Output};
@@ -95,8 +95,8 @@ impl fmt::Debug for Options {
 }
 
 impl Options {
-    pub(crate) fn patience(&self) -> Patience {
-        Patience {
+    pub(crate) fn patience(&self) -> BackoffSettings {
+        BackoffSettings {
             first: self.backoff_first,
             most: self.backoff_most,
             failures: self.break_after,

@@ -5,7 +5,7 @@
 //! handshake.
 
 use crate::error::{Error, Result};
-use crate::mcp::calls::{DisconnectReason, Tap, Tapped};
+use crate::mcp::calls::{ConnectionMonitor, DisconnectReason, TappedTransport};
 use crate::mcp::client::Client;
 use crate::mcp::connection::{Connection, deepest, login_needed};
 use crate::mcp::server::Shared;
@@ -27,7 +27,7 @@ use steward_domain::{SandboxRules, Transport as Kind};
 use tokio::task::JoinSet;
 
 /// The timeout for closing a connection.
-const CLOSE_WITHIN: Duration = Duration::from_secs(1);
+const CLOSE_GRACE: Duration = Duration::from_secs(1);
 
 /// A running server.
 pub(crate) struct Live {
@@ -43,7 +43,7 @@ impl Live {
     /// Closes the connection, then ends the process group.
     pub(crate) async fn end(mut self, grace: Duration) {
         self.connection.lose(DisconnectReason::Stopped);
-        let _ = self.service.close_with_timeout(CLOSE_WITHIN).await;
+        let _ = self.service.close_with_timeout(CLOSE_GRACE).await;
         self.tasks.shutdown().await;
         if let Some(process) = self.process {
             let group = process.id().and_then(Pid::from_raw);
@@ -82,24 +82,24 @@ async fn attempt(shared: &Arc<Shared>) -> Result<Live> {
         legacy_version: Some(ProtocolVersion::LATEST_WITH_INITIALIZE),
     };
     match greet(shared, newest).await {
-        Err(Refusal::Puzzled(_)) => greet(shared, ClientLifecycleMode::Initialize).await,
+        Err(Refusal::UnsupportedHandshake(_)) => greet(shared, ClientLifecycleMode::Initialize).await,
         other => other,
     }
     .map_err(|refusal| match refusal {
-        Refusal::Puzzled(error) | Refusal::Final(error) => error,
+        Refusal::UnsupportedHandshake(error) | Refusal::Final(error) => error,
     })
 }
 
 /// Why the handshake failed.
 enum Refusal {
     /// Possibly only because the server does not support the newest handshake.
-    Puzzled(Error),
+    UnsupportedHandshake(Error),
     /// For another reason.
     Final(Error),
 }
 
 async fn greet(shared: &Arc<Shared>, mode: ClientLifecycleMode) -> Result<Live, Refusal> {
-    let tap = Arc::new(Tap::default());
+    let tap = Arc::new(ConnectionMonitor::default());
     let limit = shared.options.message_bytes;
     match shared.server.transport {
         Kind::Stdio => {
@@ -143,7 +143,7 @@ async fn greet(shared: &Arc<Shared>, mode: ClientLifecycleMode) -> Result<Live, 
 async fn serve<T>(
     shared: &Arc<Shared>,
     transport: T,
-    tap: Arc<Tap>,
+    tap: Arc<ConnectionMonitor>,
     mode: ClientLifecycleMode,
 ) -> Result<Live, Refusal>
 where
@@ -155,7 +155,7 @@ where
         log: Arc::clone(&shared.log),
         changed: shared.changed.clone(),
     };
-    let transport = Tapped::new(transport, Arc::clone(&tap));
+    let transport = TappedTransport::new(transport, Arc::clone(&tap));
     let greeted = Box::pin(serve_client_with_lifecycle(client, transport, mode)).await;
     let service = greeted.map_err(|error| refusal(shared, &tap, &error))?;
     let Some(info) = service.peer().peer_info() else {
@@ -174,7 +174,7 @@ where
     Ok(Live { connection, service, process: None, private: None, tasks })
 }
 
-fn refusal(shared: &Shared, tap: &Tap, error: &ClientInitializeError) -> Refusal {
+fn refusal(shared: &Shared, tap: &ConnectionMonitor, error: &ClientInitializeError) -> Refusal {
     if let Some(login) = login_needed(&shared.server.name, cause(error)) {
         return Refusal::Final(login);
     }
@@ -189,7 +189,7 @@ fn refusal(shared: &Shared, tap: &Tap, error: &ClientInitializeError) -> Refusal
         | ClientInitializeError::ExpectedInitResult(_)
         | ClientInitializeError::ConflictInitResponseId(..)
         | ClientInitializeError::UncorrelatedErrorResponse { .. }
-        | ClientInitializeError::TransportError { .. } => Refusal::Puzzled(told),
+        | ClientInitializeError::TransportError { .. } => Refusal::UnsupportedHandshake(told),
         _ => Refusal::Final(told),
     }
 }
@@ -234,7 +234,7 @@ fn spec(shared: &Shared) -> Result<(Spec, Option<PrivateFolder>)> {
     let mut private = None;
     if rules.standard {
         for folder in &folders.write {
-            let _the_launcher_notes_that_it_is_missing = std::fs::create_dir_all(folder);
+            let _launcher_reports_missing_folder = std::fs::create_dir_all(folder);
         }
         let path = process::locate(&spec).map_err(|detail| failed(shared, detail))?;
         let folder = spec.folder.as_ref().and_then(|folder| std::path::absolute(folder).ok());

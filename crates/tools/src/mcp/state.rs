@@ -46,7 +46,7 @@ pub struct Status {
 
 /// The settings of backoff and circuit breaker.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Patience {
+pub(crate) struct BackoffSettings {
     /// The delay after the first failure. It doubles with every further one.
     pub(crate) first: Duration,
     /// The maximum delay.
@@ -84,7 +84,7 @@ impl Breaker {
 
     /// Records a failure. `chance` is between 0 and 1 and adds jitter, so that many servers do not
     /// restart at once.
-    pub(crate) fn failed(&mut self, patience: &Patience, now: Instant, chance: f64) {
+    pub(crate) fn failed(&mut self, patience: &BackoffSettings, now: Instant, chance: f64) {
         self.failures = self.failures.saturating_add(1);
         let beyond = self.failures.checked_sub(patience.failures);
         self.gate = match beyond {
@@ -127,7 +127,7 @@ fn jitter(pause: Duration, chance: f64) -> Duration {
 mod tests {
     use super::*;
 
-    const PATIENCE: Patience = Patience {
+    const PATIENCE: BackoffSettings = BackoffSettings {
         first: Duration::from_millis(100),
         most: Duration::from_secs(1),
         failures: 3,
@@ -135,7 +135,7 @@ mod tests {
     };
 
     #[test]
-    fn pauses_grow_then_the_circuit_opens_then_one_trial() {
+    fn backoff_grows_then_circuit_opens_then_one_trial() {
         let now = Instant::now();
         let mut breaker = Breaker::default();
         assert_eq!(breaker.next_try(now), now);
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn chance_moves_a_pause_by_a_quarter() {
+    fn jitter_changes_a_delay_by_a_quarter() {
         let pause = Duration::from_secs(4);
         assert_eq!(jitter(pause, 0.0), Duration::from_secs(3));
         assert_eq!(jitter(pause, 1.0), Duration::from_secs(5));

@@ -182,12 +182,12 @@ impl Supervisor {
             DisconnectReason::Stopped => "it was stopped".to_owned(),
         };
         self.failed(told);
-        self.let_go(Duration::ZERO);
+        self.stop_live_server(Duration::ZERO);
         self.start_if_due();
     }
 
     /// Stops the running server in a separate task.
-    fn let_go(&mut self, grace: Duration) {
+    fn stop_live_server(&mut self, grace: Duration) {
         if let Some(live) = self.live.take() {
             self.endings.spawn(live.end(grace));
         }
@@ -201,7 +201,7 @@ impl Supervisor {
             seen.phase = Phase::Stopped;
             seen.live = None;
         }
-        self.let_go(self.shared.options.grace);
+        self.stop_live_server(self.shared.options.grace);
         for reply in self.waiting.drain(..) {
             let server = self.shared.server.name.to_string();
             let detail = "it was stopped; the request had not been sent".to_owned();
@@ -241,7 +241,7 @@ impl Supervisor {
                 seen.live = None;
             }
             self.shared.log.push("steward", "stopped: nobody needed it");
-            self.let_go(self.shared.options.grace);
+            self.stop_live_server(self.shared.options.grace);
         } else if idle.min(self.checked.elapsed()) >= options.health_every {
             self.check();
         }

@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_near() {
+    fn similar_names_are_found() {
         let known = ["crm.find", "crm.create", "http.fetch", "time.now", "slack.history"];
         for (name, near) in [
             ("crm.fnid", &["crm.find"][..]),

@@ -32,7 +32,7 @@ fn confined(mut args: impl Iterator<Item = OsString>) -> Result<std::convert::In
     if order.part == Part::Keep {
         std::process::exit(reaper::keep(order, &program, args)?);
     }
-    put_on_leash(order.parent, Signal::KILL)?;
+    set_parent_death_signal(order.parent, Signal::KILL)?;
     if let Some(confinement) = &order.confinement {
         shut_in(confinement, Path::new(&program))?;
     }
@@ -42,7 +42,7 @@ fn confined(mut args: impl Iterator<Item = OsString>) -> Result<std::convert::In
 }
 
 /// Requests a signal for this process when its parent dies.
-pub(super) fn put_on_leash(parent: u32, signal: Signal) -> Result<()> {
+pub(super) fn set_parent_death_signal(parent: u32, signal: Signal) -> Result<()> {
     let failed = |detail: String| Error::Sandbox { detail };
     set_parent_process_death_signal(Some(signal)).map_err(|error| failed(error.to_string()))?;
     // A parent that died before the line above sends no signal.

@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn who_launches_a_child() {
+    fn child_is_started_by_launcher() {
         let id = std::process::id();
         let free = Spec { args: vec!["--spec".into(), "x y".into()], ..Spec::default() };
         assert_eq!(words(&free, None), Ok(None));

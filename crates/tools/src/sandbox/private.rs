@@ -27,6 +27,6 @@ impl PrivateFolder {
 
 impl Drop for PrivateFolder {
     fn drop(&mut self) {
-        let _the_next_start_takes_it_away = std::fs::remove_dir_all(&self.0);
+        let _removed_at_next_start = std::fs::remove_dir_all(&self.0);
     }
 }

@@ -7,10 +7,10 @@
 //! It exits when the program does, or when Steward dies. Signals to the group are meant for the
 //! program; the reaper ignores them.
 
-use super::confine::{is_parent, put_on_leash};
+use super::confine::{is_parent, set_parent_death_signal};
 use super::{COMMAND, Order, Part};
 use crate::error::{Error, Result};
-use crate::process::end_family;
+use crate::process::kill_descendants;
 use rustix::process::{Pid, Signal, getpid, set_child_subreaper};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::process::ExitStatusExt;
@@ -23,7 +23,7 @@ const UNKNOWN: i32 = 126;
 /// Runs the program as a child to its end. Returns its exit status in shell convention.
 pub(super) fn keep(order: Order, program: &OsStr, args: impl Iterator<Item = OsString>) -> Result<i32> {
     let failed = |error: std::io::Error| Error::Sandbox { detail: format!("the reaper: {error}") };
-    put_on_leash(order.parent, Signal::TERM)?;
+    set_parent_death_signal(order.parent, Signal::TERM)?;
     let own = getpid();
     set_child_subreaper(Some(own)).map_err(|error| failed(error.into()))?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
@@ -46,7 +46,7 @@ pub(super) fn keep(order: Order, program: &OsStr, args: impl Iterator<Item = OsS
                 _ = asked_to_end.recv() => if !is_parent(parent) { break UNKNOWN },
             }
         };
-        end_family(raw(own));
+        kill_descendants(raw(own));
         Ok(code)
     })
 }

@@ -177,7 +177,7 @@ impl Program<'_> {
                 _ => granted.write.push(path),
             }
         } else if let (true, true, Some(folder)) = (outright, makes && path.extension().is_some(), beside) {
-            let _the_program_says_that_it_is_missing = std::fs::create_dir(folder);
+            let _program_reports_missing_folder = std::fs::create_dir(folder);
             granted.write.push(folder.to_owned());
         }
     }

@@ -44,7 +44,7 @@ impl World {
 }
 
 #[test]
-fn ordinary_servers_get_what_they_need() {
+fn ordinary_servers_are_granted_their_folders() {
     let world = World::new();
     let home = |path: &str| world.home.join(path);
     let todo = world.granted("~/.pyenv/shims/python3", &["todo.py", "--db", "~/made/todo.db"]);
@@ -60,7 +60,7 @@ fn ordinary_servers_get_what_they_need() {
 }
 
 #[test]
-fn nothing_of_the_persons_own_is_granted() {
+fn personal_files_are_not_granted() {
     let world = World::new();
     let home = |path: &str| world.home.join(path);
     for args in [
@@ -93,7 +93,7 @@ fn nothing_of_the_persons_own_is_granted() {
 }
 
 #[test]
-fn a_node_program_finds_its_packages() {
+fn node_program_is_granted_its_packages() {
     let world = World::new();
     let home = |path: &str| world.home.join(path);
     for folder in

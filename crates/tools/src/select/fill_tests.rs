@@ -33,7 +33,7 @@ fn whole(told: &str) -> Json {
 }
 
 #[test]
-fn numbers_go_where_the_words_beside_them_point() {
+fn numbers_are_assigned_by_adjacent_words() {
     check(
         "A cylinder with a height of 7 and a radius of 5",
         json!({ "radius": whole(""), "height": whole("") }),
@@ -81,7 +81,7 @@ fn numbers_go_where_the_words_beside_them_point() {
 }
 
 #[test]
-fn texts_are_quotes_names_addresses_and_ids() {
+fn text_values_are_quotes_names_addresses_and_ids() {
     check(
         "Play 'Let it be' by The Beatles",
         json!({ "artist": text("The artist"), "song": text("The song") }),
@@ -122,7 +122,7 @@ fn texts_are_quotes_names_addresses_and_ids() {
 }
 
 #[test]
-fn days_are_written_as_the_parameter_asks() {
+fn dates_use_the_format_of_the_parameter() {
     let day = |format: &str| json!({ "date": text(&format!("The day, as {format}")) });
     for (request, format, expected) in [
         ("Meet on March 19, 2024", "YYYY-MM-DD", "2024-03-19"),
@@ -154,7 +154,7 @@ fn choices_switches_lists_and_objects() {
 }
 
 #[test]
-fn what_is_not_said_is_missing() {
+fn absent_argument_is_missing() {
     let filling =
         filled("Book a room", json!({ "city": text(""), "nights": whole("") }), &["city", "nights"]);
     assert!(filling.arguments.is_empty(), "{filling:#?}");
@@ -165,7 +165,7 @@ fn what_is_not_said_is_missing() {
 
 proptest::proptest! {
     #[test]
-    fn any_text_can_be_read(request in "\\PC{0,120}") {
+    fn any_text_is_parsed(request in "\\PC{0,120}") {
         let properties = json!({ "a": text("x"), "b": { "type": "array", "items": { "type": "number" } }, "c": { "type": "object", "properties": { "d": { "type": "boolean" } } } });
         let filling = filled(&request, properties, &["a", "b", "c"]);
         for (said, start, end) in filling.mappings.iter().filter_map(|mapping| mapping.said.as_ref()) {

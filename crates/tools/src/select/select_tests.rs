@@ -87,7 +87,7 @@ fn index(entries: &[Entry]) -> (Index, Arc<Counting>) {
 }
 
 #[test]
-fn the_tool_that_is_meant_comes_first_with_its_arguments() {
+fn intended_tool_ranks_first_with_arguments() {
     let (index, _) = index(&catalogue());
     for (request, tool, arguments) in [
         ("What is the weather in Paris now?", "weather.now", json!({ "city": "Paris" })),
@@ -106,7 +106,7 @@ fn the_tool_that_is_meant_comes_first_with_its_arguments() {
 }
 
 #[test]
-fn only_what_changed_is_embedded_again() {
+fn only_changed_texts_are_embedded_again() {
     let (mut index, embed) = index(&catalogue());
     let before = embed.0.load(Ordering::SeqCst);
     assert_eq!(index.update(&catalogue()).unwrap(), Updated { tools: 4, ..Updated::default() });
@@ -137,7 +137,7 @@ fn the_order_of_the_tools_does_not_matter() {
 }
 
 #[test]
-fn equals_are_ordered_by_name_and_version() {
+fn ties_are_ordered_by_name_and_version() {
     let mut twin = catalogue().remove(2);
     let mut newer = twin.clone();
     newer.version = SemanticVersion::new("2.0.0").unwrap();
@@ -153,7 +153,7 @@ fn equals_are_ordered_by_name_and_version() {
 }
 
 #[test]
-fn below_the_threshold_there_is_a_question_and_no_guess() {
+fn low_confidence_asks_a_question() {
     let (index, _) = index(&catalogue());
     let selection = index.select(&Request::new("Sing me something"));
     let question = selection.question.expect("nothing fits");
@@ -167,7 +167,7 @@ fn below_the_threshold_there_is_a_question_and_no_guess() {
 }
 
 #[test]
-fn what_is_not_allowed_is_never_offered() {
+fn denied_tools_are_never_offered() {
     let (index, _) = index(&catalogue());
     let allowed = |name: &ToolName| name.as_str() != "circle_area";
     let request = Request { allowed: Some(&allowed), ..Request::new("area of a circle with radius 2") };
@@ -184,7 +184,7 @@ fn what_is_not_allowed_is_never_offered() {
 }
 
 #[test]
-fn the_past_the_application_and_examples_count() {
+fn history_domain_and_examples_affect_the_score() {
     let base = catalogue().remove(0);
     let with = |name: &str| Entry { name: ToolName::new(name).unwrap(), ..base.clone() };
     let bad = Entry { past: CallHistory { successes: 1, failures: 9 }, ..with("x_weather") };
@@ -212,7 +212,7 @@ fn the_past_the_application_and_examples_count() {
 }
 
 #[test]
-fn without_the_encoder_words_remain() {
+fn selection_without_encoder_uses_words() {
     let mut index = Index::new(Arc::new(Broken));
     assert!(index.update(&catalogue()).is_err());
     assert!(index.is_empty(), "a failed update changes nothing");

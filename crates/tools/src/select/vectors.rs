@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rounding_costs_less_than_a_hundredth() {
+    fn quantization_error_is_below_one_hundredth() {
         // Widths that do and do not fill the blocks, with numbers at their maximum.
         for width in [1_usize, 15, 64, 130, 384] {
             let one: Vec<f32> = (0..width).map(|at| ((at * 37 % 101) as f32 - 50.0) / 50.0).collect();

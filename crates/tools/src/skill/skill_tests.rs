@@ -23,7 +23,7 @@ fn front_matter() {
 }
 
 #[test]
-fn what_is_wrong_has_a_line() {
+fn front_matter_errors_have_lines() {
     let long = format!("---\nname: a\ndescription: {}\n---\n", "x".repeat(1025));
     for (text, line, part) in [
         ("", 1, "three dashes"),
@@ -44,6 +44,6 @@ fn what_is_wrong_has_a_line() {
 }
 
 #[test]
-fn the_body_is_what_follows() {
+fn body_follows_the_front_matter() {
     assert_eq!(split("---\na: b\n---\n# T\n---\nx").map(|(_, body)| body), Ok("# T\n---\nx"));
 }

@@ -509,9 +509,9 @@ impl Look<'_> {
         } else if let Some(number) = mark.number.filter(|_| mark.period.is_none()) {
             let used = form.limit.is_some_and(|limit| (limit as f64 - number).abs() < 1e-9)
                 || form.having.iter().any(|(_, _, known)| is_scaled(*known, number))
-                || form.measures.iter().any(|measure| {
-                    matches!(measure, Measure::PerMany(_, many, _) if (many - number).abs() < 1e-9)
-                })
+                || form.measures.iter().any(
+                    |measure| matches!(measure, Measure::PerMany(_, many, _) if (many - number).abs() < 1e-9),
+                )
                 || form.filters.iter().any(|filter| match filter {
                     Filter::Number(_, _, known) => is_scaled(*known, number),
                     Filter::Between(_, from, to) => {

@@ -80,7 +80,8 @@ pub(crate) fn compose(schema: &Schema, marks: &[Mark], bases: &[Form], others: &
             // A measure that is made of others is an edit of its own.
             let composite = edit.measures.iter().any(Measure::is_composite);
             let known = |form: &Form| {
-                (!composite || form.measures == edit.measures) && form.filters == edit.filters
+                (!composite || form.measures == edit.measures)
+                    && form.filters == edit.filters
                     && form.having == edit.having
                     && form.groups == edit.groups
                     && form.tally == edit.tally

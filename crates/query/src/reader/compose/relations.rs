@@ -10,15 +10,11 @@ use crate::query::{Aggregate, Compare};
 use crate::roles::Role;
 use chrono::{Datelike as _, NaiveDate};
 
-const WEEKDAYS: [&str; 7] =
-    ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
+const WEEKDAYS: [&str; 7] = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
 
 /// Words for orders of magnitude, as questions and names of columns write them.
-const MAGNITUDES: [(&str, f64); 3] = [
-    ("k thousand thousands", 1e3),
-    ("m mn mio mln million millions", 1e6),
-    ("bn billion billions", 1e9),
-];
+const MAGNITUDES: [(&str, f64); 3] =
+    [("k thousand thousands", 1e3), ("m mn mio mln million millions", 1e6), ("bn billion billions", 1e9)];
 
 fn magnitude_of(words: &[String]) -> Option<f64> {
     (MAGNITUDES.iter())
@@ -62,9 +58,7 @@ impl Search<'_> {
     }
 
     fn says_word(&self, words: &[&str]) -> bool {
-        self.marks
-            .iter()
-            .any(|mark| mark.text.to_lowercase().split(' ').any(|said| words.contains(&said)))
+        self.marks.iter().any(|mark| mark.text.to_lowercase().split(' ').any(|said| words.contains(&said)))
     }
 
     /// "which drivers never missed a collection": things, and no row of theirs fulfils a condition.
@@ -94,7 +88,8 @@ impl Search<'_> {
             _ => None,
         });
         for place in things.take(2) {
-            let of = Form { table: place.table, show: vec![place], filters: inside.clone(), ..Form::default() };
+            let of =
+                Form { table: place.table, show: vec![place], filters: inside.clone(), ..Form::default() };
             if super::super::lower::lower(&of, self.schema).is_none() {
                 continue;
             }
@@ -183,9 +178,8 @@ impl Search<'_> {
             self.says_word(&["more", "grew", "rose", "increased", "gained", "higher"]),
             self.says_word(&["fewer", "less", "fell", "dropped", "declined", "lost", "lower", "shrank"]),
         );
-        let said = self.says(|operator| {
-            matches!(operator, Operator::Growth | Operator::Versus | Operator::Contrast)
-        });
+        let said = self
+            .says(|operator| matches!(operator, Operator::Growth | Operator::Versus | Operator::Contrast));
         if !said && !more && !less {
             return;
         }

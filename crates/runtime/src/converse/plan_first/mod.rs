@@ -12,7 +12,7 @@ mod draft;
 mod signature;
 pub(crate) use signature::of_definition as signature_of;
 
-use super::model_turn::{ChatModel, ToldTurn};
+use super::model_turn::{ChatModel, FinishedTurn};
 use super::{ChatService, Opened, ProgressEvent, Watch};
 use crate::ask::Record;
 use crate::error::{Error, Result};
@@ -37,7 +37,7 @@ const OFFERED: usize = 16;
 /// The number of best tools whose servers are offered completely, and the maximum number of tools
 /// of such a server.
 const LEADING: usize = 3;
-const WHOLE_SERVER: usize = 24;
+const MAX_SERVER_TOOLS: usize = 24;
 /// The agents of a plan.
 const PLANNER: &str = "planner";
 const EXTRACTOR: &str = "extractor";
@@ -46,7 +46,7 @@ pub(super) const WRITER: &str = "writer";
 /// The result of planning first.
 pub(super) enum Planned {
     /// The turn is answered.
-    Answered(Box<ToldTurn>),
+    Answered(Box<FinishedTurn>),
     /// The loop of model and tools takes over.
     Loop {
         /// The reason.
@@ -106,7 +106,7 @@ impl ChatService {
         note(record, json!({ "outcome": "planned", "run": ran.task, "steps": described }))?;
         if let RunStatus::Failed(why) = &ran.standing {
             let run = self.record_of(opened, ran.task).await?;
-            if !run.changed_something() {
+            if !run.has_changes() {
                 watch(ProgressEvent::TextReset);
                 used = sum(used, run.used);
                 return Ok(Planned::Loop { why: why.clone(), used });
@@ -262,7 +262,9 @@ impl ChatService {
         let beside = companions(&registry.snapshot(), caller, &best);
         let mut tools = BTreeMap::new();
         for name in best.into_iter().chain(recent).chain(beside) {
-            if internal::spec(name.as_str()).is_some() || !internal::may_use(&model.runner, caller, &name) {
+            if internal::spec(name.as_str()).is_some()
+                || !internal::can_use_tool(&model.runner, caller, &name)
+            {
                 continue;
             }
             let Some(found) = registry.get(&name, None) else { continue };
@@ -330,7 +332,7 @@ fn companions(snapshot: &Snapshot, caller: &Caller, best: &[ToolName]) -> Vec<To
         let filter = Filter { server: Some(server), caller: Some(caller), ..Filter::default() };
         let own: Vec<ToolName> =
             snapshot.list(&filter).map(|entry| entry.registered.definition.tool_name.clone()).collect();
-        if own.len() <= WHOLE_SERVER {
+        if own.len() <= MAX_SERVER_TOOLS {
             names.extend(own);
         }
     }

@@ -53,7 +53,7 @@ impl ListQuery {
 }
 
 /// The task states that this server uses.
-const STANDINGS: [TaskState; 5] = [
+const TASK_STATES: [TaskState; 5] = [
     TaskState::Working,
     TaskState::Completed,
     TaskState::InputRequired,
@@ -64,9 +64,9 @@ const STANDINGS: [TaskState; 5] = [
 const NEVER: [&str; 4] = ["submitted", "rejected", "auth-required", "unknown"];
 
 /// Parses a task state of either protocol version; `None` for a state that is never used here.
-fn standing_of(name: &str) -> Result<Option<TaskState>, Fault> {
+fn parse_task_state(name: &str) -> Result<Option<TaskState>, Fault> {
     let plain = name.trim_start_matches("TASK_STATE_").to_lowercase().replace('_', "-");
-    let found = STANDINGS.into_iter().find(|standing| standing.name(Dialect::Old) == plain);
+    let found = TASK_STATES.into_iter().find(|standing| standing.name(Dialect::Old) == plain);
     match found {
         None if !NEVER.contains(&plain.as_str()) => Err(Fault::params(format!("there is no status {name}"))),
         found => Ok(found),
@@ -88,7 +88,7 @@ pub(super) fn list(
         return Err(Fault::params("pageSize must be from 1 to 100"));
     }
     let before = wanted.place()?;
-    let status = if wanted.status.is_empty() { None } else { Some(standing_of(&wanted.status)?) };
+    let status = if wanted.status.is_empty() { None } else { Some(parse_task_state(&wanted.status)?) };
     let fits = |task: &&Arc<Task>| {
         let course = lock(task);
         task.user == identity.user

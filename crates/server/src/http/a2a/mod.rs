@@ -467,7 +467,7 @@ async fn send(site: &Shared, identity: &Identity, params: &Value, dialect: Diale
         || flag("/configuration/blocking") == Some(false);
     if !at_once {
         let live = lock(&task).live.clone();
-        let _how_it_ended_is_in_the_task = site.ended(&live).await;
+        let _outcome_is_in_the_task = site.ended(&live).await;
         settle(site, &task).await;
     }
     let told = shown(&task, dialect, length);

@@ -108,7 +108,7 @@ impl TaskStream {
             let state = lock(&task);
             (state.live.clone(), state.standing == TaskState::InputRequired)
         };
-        let listener = Listener::new(live.clone(), live.told_so_far());
+        let listener = Listener::new(live.clone(), live.event_count());
         Self { site, task, id, dialect, listener, began: false, over: false, to_the_end: true, asked }
     }
 

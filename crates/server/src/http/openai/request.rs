@@ -20,7 +20,7 @@ const MESSAGES: usize = 1000;
 /// The maximum number of stop sequences.
 const STOPS: usize = 4;
 /// Parameters that do not affect the answer.
-const ABOUT_THE_REQUEST: [&str; 8] = [
+const IGNORED_PARAMETERS: [&str; 8] = [
     "user",
     "metadata",
     "store",
@@ -255,7 +255,7 @@ impl Common {
 fn refuse_rest(rest: &Map<String, Value>) -> Result<(), Problem> {
     for (name, value) in rest {
         let nothing = match (name.as_str(), value) {
-            (known, _) if ABOUT_THE_REQUEST.contains(&known) => true,
+            (known, _) if IGNORED_PARAMETERS.contains(&known) => true,
             (_, Value::Null) => true,
             ("logprobs" | "background", Value::Bool(on)) => !on,
             ("top_logprobs" | "presence_penalty" | "frequency_penalty", number) => {
@@ -465,7 +465,7 @@ mod tests {
     }
 
     #[test]
-    fn each_parameter_is_honoured_or_refused() {
+    fn each_parameter_is_honoured_or_rejected() {
         for (more, refused) in [
             (json!({ "n": 2 }), "n: "),
             (json!({ "max_tokens": 0 }), "max_tokens: "),
@@ -514,7 +514,7 @@ mod tests {
     }
 
     #[test]
-    fn a_history_is_parted_at_the_last_message_of_the_user() {
+    fn history_is_split_at_the_last_user_message() {
         let call =
             json!({ "id": "c1", "type": "function", "function": { "name": "f", "arguments": "{\"a\":1}" } });
         let wanted = read(json!({ "messages": [

@@ -116,9 +116,9 @@ async fn list(
     server: Option<&str>,
     refresh: bool,
 ) -> Result<(), Failure> {
-    let looked = if refresh { toolbox.look_at_all().await } else { Vec::new() };
+    let looked = if refresh { toolbox.review_all_servers().await } else { Vec::new() };
     tell_missing(looked.into_iter().filter_map(|(name, looked)| Some((name, looked.err()?))).collect());
-    tell_missing(toolbox.look_at_new().await);
+    tell_missing(toolbox.review_new_servers().await);
     let domain = domain.map(str::parse).transpose()?;
     let category = category.map(str::parse).transpose()?;
     let server = server.map(str::parse).transpose()?;
@@ -276,7 +276,7 @@ async fn resolve(toolbox: &Toolbox, name: &str) -> Result<Registered, Failure> {
     if let Ok(found) = toolbox.registry().resolve(None, name) {
         return Ok(found.registered);
     }
-    toolbox.look_at_all().await;
+    toolbox.review_all_servers().await;
     Ok(toolbox.registry().resolve(None, name)?.registered)
 }
 
@@ -288,7 +288,7 @@ fn tell_missing(servers: Vec<(steward_domain::ServerName, steward_tools::Error)>
 }
 
 async fn search(context: &Context, toolbox: &Toolbox, request: &str, limit: usize) -> Result<(), Failure> {
-    tell_missing(toolbox.look_at_new().await);
+    tell_missing(toolbox.review_new_servers().await);
     let found = toolbox.search(&toolbox::caller(context), request, limit.clamp(1, 50)).await?;
     if context.json {
         let candidates = found.candidates.iter().map(|candidate| {

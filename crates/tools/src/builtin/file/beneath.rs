@@ -76,12 +76,12 @@ const STEPS: usize = 256;
     target_os = "linux",
     any(target_arch = "aarch64", target_arch = "arm", target_arch = "powerpc64", target_arch = "powerpc")
 ))]
-const CAREFUL: i32 = 0o100_000 | 0o4000;
+const OPEN_FLAGS: i32 = 0o100_000 | 0o4000;
 #[cfg(all(
     target_os = "linux",
     any(target_arch = "x86_64", target_arch = "x86", target_arch = "riscv64", target_arch = "s390x")
 ))]
-const CAREFUL: i32 = 0o400_000 | 0o4000;
+const OPEN_FLAGS: i32 = 0o400_000 | 0o4000;
 #[cfg(not(all(
     target_os = "linux",
     any(
@@ -95,7 +95,7 @@ const CAREFUL: i32 = 0o400_000 | 0o4000;
         target_arch = "s390x"
     )
 )))]
-const CAREFUL: i32 = 0;
+const OPEN_FLAGS: i32 = 0;
 
 /// An open folder.
 #[derive(Debug)]
@@ -117,7 +117,7 @@ pub enum PathTarget {
 
 impl Folder {
     fn open(path: PathBuf, through: &Path) -> io::Result<Self> {
-        let file = OpenOptions::new().read(true).custom_flags(CAREFUL).open(through)?;
+        let file = OpenOptions::new().read(true).custom_flags(OPEN_FLAGS).open(through)?;
         if !file.metadata()?.is_dir() {
             return Err(io::Error::new(io::ErrorKind::NotADirectory, "it is not a folder"));
         }
@@ -155,7 +155,7 @@ impl Folder {
 
     /// Opens a regular file with known metadata.
     pub fn read(&self, name: &OsStr, seen: &Metadata) -> io::Result<File> {
-        let file = OpenOptions::new().read(true).custom_flags(CAREFUL).open(self.at(name))?;
+        let file = OpenOptions::new().read(true).custom_flags(OPEN_FLAGS).open(self.at(name))?;
         let opened = file.metadata()?;
         same(&opened, seen)?;
         Ok(file)

@@ -71,7 +71,7 @@ async fn reads_whole_and_in_parts() {
 }
 
 #[tokio::test]
-async fn a_character_that_the_limit_cuts_is_left_for_the_next_read() {
+async fn read_limit_never_splits_a_character() {
     let place = place();
     fs::write(place.root.join("u.txt"), "aäb").unwrap();
     let read = call(&place.options, "file.read", json!({ "path": "u.txt", "limit": 2 })).await.unwrap();
@@ -79,7 +79,7 @@ async fn a_character_that_the_limit_cuts_is_left_for_the_next_read() {
 }
 
 #[tokio::test]
-async fn what_leads_out_is_refused_and_the_grant_is_named() {
+async fn path_outside_is_rejected_and_grants_are_named() {
     let place = place();
     let granted = place.root.display().to_string();
     let absolute = |name: &str| place.root.join(name).display().to_string();
@@ -127,7 +127,7 @@ async fn devices_and_sockets_are_not_opened() {
 }
 
 #[tokio::test]
-async fn writes_create_overwrite_and_append() {
+async fn file_write_modes() {
     let place = place();
     let write = async |path: &str, content: &str, mode: &str| {
         call(&place.options, "file.write", json!({ "path": path, "content": content, "mode": mode })).await
@@ -162,7 +162,7 @@ async fn writes_create_overwrite_and_append() {
 }
 
 #[tokio::test]
-async fn what_may_be_read_only_is_not_written() {
+async fn read_only_root_is_not_written() {
     let place = place();
     let other = tempfile::tempdir().unwrap();
     let roots = vec![Root::read(&place.root), Root::write(other.path())];

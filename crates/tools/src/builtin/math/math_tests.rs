@@ -73,7 +73,7 @@ fn results() {
 }
 
 #[test]
-fn what_cannot_be_worked_out_says_where() {
+fn invalid_expression_reports_position() {
     for (text, part) in [
         ("", "nothing to work out"),
         ("1 +", "missing at the end"),
@@ -122,7 +122,7 @@ fn nesting_and_length_are_bounded() {
 }
 
 #[tokio::test]
-async fn the_tool_gives_digits_and_a_number() {
+async fn math_tool_returns_digits_and_number() {
     let tool = tool(&Options::default(), "math.eval");
     let output = run(&tool, "ana", 1, json!({ "expression": "17 * 23" })).await.unwrap();
     assert_eq!(output.words(), "17 * 23 = 391");
@@ -183,12 +183,12 @@ proptest! {
     }
 
     #[test]
-    fn any_text_is_read_without_a_panic(text in any::<String>()) {
+    fn any_text_is_parsed_without_panic(text in any::<String>()) {
         let _ = evaluate(&text);
     }
 
     #[test]
-    fn equals_the_reference(tree in trees()) {
+    fn calculation_matches_reference(tree in trees()) {
         let expected = tree.value();
         match evaluate(&tree.written()) {
             Ok(number) => {

@@ -73,7 +73,7 @@ async fn the_same_call_remembers_once_and_files_are_private() {
 }
 
 #[tokio::test]
-async fn a_torn_last_line_is_passed_over_and_cut_off() {
+async fn incomplete_last_line_is_ignored_and_truncated() {
     let folder = tempfile::tempdir().unwrap();
     let [remember, recall, _] = tools(folder.path());
     run(&remember, "ana", 1, json!({ "text": "One." })).await.unwrap();
@@ -89,7 +89,7 @@ async fn a_torn_last_line_is_passed_over_and_cut_off() {
 }
 
 #[tokio::test]
-async fn a_full_memory_says_so() {
+async fn full_memory_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let clock = Arc::new(ManualClock::at("2026-11-16T03:04:05Z".parse().unwrap()));
     let memory = FileMemory::with_limit(folder.path(), clock, None, 300);

@@ -101,7 +101,7 @@ fn fact_schema() -> serde_json::Value {
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct ToRemember {
+struct RememberArguments {
     text: String,
     #[serde(default)]
     tags: Vec<String>,
@@ -147,7 +147,7 @@ struct Remember {
 #[async_trait]
 impl Tool for Remember {
     async fn call(&self, call: &AdmittedCall, context: &Context) -> Result<Output> {
-        let asked: ToRemember = arguments(call)?;
+        let asked: RememberArguments = arguments(call)?;
         let text = asked.text.trim();
         let long = text.chars().count() > LONGEST || asked.tags.iter().any(|tag| tag.chars().count() > 64);
         if text.is_empty() || long || asked.tags.len() > TAGS {
@@ -169,7 +169,7 @@ impl Tool for Remember {
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct ToRecall {
+struct RecallArguments {
     #[serde(default)]
     query: String,
     limit: Option<usize>,
@@ -216,7 +216,7 @@ struct Recall {
 #[async_trait]
 impl Tool for Recall {
     async fn call(&self, call: &AdmittedCall, context: &Context) -> Result<Output> {
-        let asked: ToRecall = arguments(call)?;
+        let asked: RecallArguments = arguments(call)?;
         let limit = asked.limit.unwrap_or(5).clamp(1, MOST);
         let memory = there(&self.memory, call)?;
         let search = memory.search(&call.caller().user, asked.query.trim(), limit);
@@ -239,7 +239,7 @@ impl Tool for Recall {
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct ToForget {
+struct ForgetArguments {
     id: Uuid,
 }
 
@@ -288,7 +288,7 @@ struct Forget {
 #[async_trait]
 impl Tool for Forget {
     async fn call(&self, call: &AdmittedCall, context: &Context) -> Result<Output> {
-        let asked: ToForget = arguments(call)?;
+        let asked: ForgetArguments = arguments(call)?;
         let memory = there(&self.memory, call)?;
         let forgotten = in_time(call, context, memory.forget(&call.caller().user, asked.id)).await?;
         let text = if forgotten { "It is forgotten." } else { "There is no such fact." };

@@ -12,7 +12,7 @@ use url::{Url, form_urlencoded};
 /// The maximum size of a response.
 const BODY: usize = 4 * 1024 * 1024;
 /// The timeout of one request. The call's own timeout may be shorter.
-const ANSWER_WITHIN: Duration = Duration::from_secs(30);
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(30);
 /// The maximum number of channel pages that are searched for a name.
 const PAGES: usize = 5;
 
@@ -91,7 +91,7 @@ impl Api {
         let url = self.base.join(method).map_err(|error| Error::Bug { detail: error.to_string() })?;
         let body = form_urlencoded::Serializer::new(String::new()).extend_pairs(form).finish();
         let request =
-            self.client.post(url).timeout(ANSWER_WITHIN).header(AUTHORIZATION, self.authorization.clone());
+            self.client.post(url).timeout(RESPONSE_TIMEOUT).header(AUTHORIZATION, self.authorization.clone());
         let request = request.header(CONTENT_TYPE, "application/x-www-form-urlencoded").body(body);
         let response = request.send().await.map_err(|error| self.unreachable(error))?;
         let status = response.status();

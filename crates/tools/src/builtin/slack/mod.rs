@@ -99,7 +99,7 @@ fn yes() -> bool {
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct ToRead {
+struct ReadArguments {
     channel: String,
     limit: Option<u32>,
     oldest: Option<String>,
@@ -187,7 +187,7 @@ struct Read {
 #[async_trait]
 impl Tool for Read {
     async fn call(&self, call: &AdmittedCall, context: &Context) -> Result<Output> {
-        let asked: ToRead = arguments(call)?;
+        let asked: ReadArguments = arguments(call)?;
         let api = there(&self.api)?;
         let mut form = vec![("limit", asked.limit.unwrap_or(MOST).clamp(1, MOST).to_string())];
         for (name, bound) in [("oldest", &asked.oldest), ("latest", &asked.latest)] {
@@ -231,7 +231,7 @@ fn shown(channel: &str, messages: &[Message], more: bool) -> Output {
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct ToPost {
+struct PostArguments {
     channel: String,
     text: String,
     thread_ts: Option<String>,
@@ -286,7 +286,7 @@ struct Post {
 #[async_trait]
 impl Tool for Post {
     async fn call(&self, call: &AdmittedCall, context: &Context) -> Result<Output> {
-        let asked: ToPost = arguments(call)?;
+        let asked: PostArguments = arguments(call)?;
         let api = there(&self.api)?;
         let unknown = |detail: String| Error::UnknownOutcome { tool: call.tool().to_string(), detail };
         let within = |_| Error::Timeout { tool: call.tool().to_string(), after: context.timeout };

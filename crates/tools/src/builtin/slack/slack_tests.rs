@@ -24,7 +24,7 @@ fn moments() {
 }
 
 #[test]
-fn advice_is_given_for_what_happens() {
+fn slack_errors_have_advice() {
     for (error, part, transient) in [
         ("not_in_channel", "invite it", false),
         ("channel_not_found", "check the name", false),
@@ -40,7 +40,7 @@ fn advice_is_given_for_what_happens() {
 }
 
 #[test]
-fn what_is_wrong_with_the_configuration_switches_the_tools_off() {
+fn invalid_slack_configuration_disables_tools() {
     let off = |base_url: &str, token: Token| {
         let slack = Some(Config { base_url: base_url.to_owned(), token });
         tool(&Options { slack, ..Options::default() }, "slack.post").off

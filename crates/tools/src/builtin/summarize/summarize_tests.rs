@@ -16,7 +16,7 @@ const ARTICLE: &str = "The harbour of Brisk was rebuilt after the storm of 2019.
     band played.";
 
 #[test]
-fn sentences_end_where_they_end() {
+fn sentence_boundaries_are_found() {
     for (text, count) in [
         ("One. Two! Three?", 3),
         ("Dr. Smith paid 3.50 to Mr. Jones. He left.", 2),
@@ -42,7 +42,7 @@ async fn summarize(arguments: Json) -> Json {
 }
 
 #[tokio::test]
-async fn the_chosen_sentences_stand_in_the_text() {
+async fn summary_sentences_are_from_the_text() {
     let summary = summarize(json!({ "text": ARTICLE, "sentences": 3 })).await;
     let sentences = summary["sentences"].as_array().unwrap();
     assert_eq!((sentences.len(), &summary["of"]), (3, &json!(8)));
@@ -60,7 +60,7 @@ async fn the_chosen_sentences_stand_in_the_text() {
 }
 
 #[tokio::test]
-async fn what_was_said_already_is_not_chosen_again() {
+async fn redundant_sentences_are_not_chosen() {
     let text = "The budget grew by ten per cent this year. The budget grew by ten per cent this year. Sales \
         of the northern region fell because of the budget. Travel was cut.";
     let summary = summarize(json!({ "text": text, "sentences": 2 })).await;
@@ -69,7 +69,7 @@ async fn what_was_said_already_is_not_chosen_again() {
 }
 
 #[tokio::test]
-async fn a_share_and_the_bounds() {
+async fn summary_length_share_and_bounds() {
     assert_eq!(
         summarize(json!({ "text": ARTICLE, "share": 0.5 })).await["sentences"].as_array().unwrap().len(),
         4
@@ -91,7 +91,7 @@ async fn a_share_and_the_bounds() {
 }
 
 #[tokio::test]
-async fn a_conversation_gives_decisions_actions_and_open_questions() {
+async fn conversation_summary_lists_decisions_actions_and_open_questions() {
     let message = |author: &str, text: &str| json!({ "author": author, "text": text });
     let summary = summarize(json!({ "messages": [
         message("ana", "The release slipped again because the importer loses rows. Should we ship on Friday?"),
@@ -123,7 +123,7 @@ async fn a_conversation_gives_decisions_actions_and_open_questions() {
 
 proptest! {
     #[test]
-    fn any_text_can_be_split(text in any::<String>()) {
+    fn any_text_is_split_without_panic(text in any::<String>()) {
         let _ = split(&text);
     }
 }

@@ -29,7 +29,7 @@ const DECIDED: &[&str] = &[
     "entschieden",
     "einigen uns",
 ];
-const TO_DO: &[&str] = &[
+const ACTION_CUES: &[&str] = &[
     "todo",
     "to do:",
     "action item",
@@ -67,7 +67,7 @@ const ASKING: &[&str] = &[
 const ANSWERING: &[&str] =
     &["yes", "no", "yep", "nope", "sure", "done", "correct", "exactly", "i think", "ja", "nein"];
 /// The number of later messages that may answer a question.
-const ANSWERED_WITHIN: usize = 5;
+const ANSWER_WINDOW_MESSAGES: usize = 5;
 /// The maximum number of points in a list.
 const MOST: usize = 10;
 
@@ -104,7 +104,7 @@ pub(super) fn summary(messages: &[Message], wanted: SummaryLength) -> (String, J
         .take(count)
         .collect();
     let decisions = cued(&said, DECIDED, &[]);
-    let actions: Vec<&Utterance<'_>> = cued(&said, TO_DO, &decisions);
+    let actions: Vec<&Utterance<'_>> = cued(&said, ACTION_CUES, &decisions);
     let open: Vec<&Utterance<'_>> =
         said.iter().filter(|one| asks(&one.text) && !answered(one, messages)).take(MOST).collect();
     let people = participants(messages);
@@ -166,7 +166,7 @@ fn asks(text: &str) -> bool {
 /// question and no question.
 fn answered(question: &Utterance<'_>, messages: &[Message]) -> bool {
     let asked: BTreeSet<String> = words(&question.text).into_iter().collect();
-    let later = messages.iter().skip(question.message + 1).take(ANSWERED_WITHIN);
+    let later = messages.iter().skip(question.message + 1).take(ANSWER_WINDOW_MESSAGES);
     later.filter(|message| message.author.trim() != question.author).any(|message| {
         let lower = message.text.trim().to_lowercase();
         let first = lower.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();

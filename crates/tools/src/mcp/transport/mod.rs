@@ -44,7 +44,7 @@ mod tests {
     use super::fill;
 
     #[test]
-    fn fills_names_and_misses_none() {
+    fn variables_are_filled_and_missing_ones_are_errors() {
         let value = |name: &str| (name == "KEY").then(|| "s3cret".to_owned());
         assert_eq!(fill("Bearer ${KEY}!", value), Ok("Bearer s3cret!".into()));
         assert_eq!(fill("no names, $KEY stays", value), Ok("no names, $KEY stays".into()));

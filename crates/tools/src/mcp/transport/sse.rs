@@ -6,7 +6,7 @@
 //! - The size of an event in memory is limited.
 
 use crate::error::{Error, Result};
-use crate::mcp::calls::{DisconnectReason, Tap};
+use crate::mcp::calls::{ConnectionMonitor, DisconnectReason};
 use crate::mcp::log::Log;
 use crate::mcp::oauth::{self, Credentials};
 use crate::mcp::server::Shared;
@@ -63,12 +63,12 @@ pub(crate) struct Sse {
     endpoint: Url,
     headers: HeaderMap,
     proof: Proof,
-    tap: Arc<Tap>,
+    tap: Arc<ConnectionMonitor>,
     log: Arc<Log>,
 }
 
 /// Opens the stream and waits until the server names the URL for messages.
-pub(crate) async fn connect(shared: &Shared, tap: Arc<Tap>) -> Result<Sse> {
+pub(crate) async fn connect(shared: &Shared, tap: Arc<ConnectionMonitor>) -> Result<Sse> {
     let told = |detail: String| failed(shared, detail);
     let base: Url =
         address(shared).parse().map_err(|error| told(format!("its address is wrong: {error}")))?;
@@ -132,7 +132,7 @@ fn checked(response: reqwest::Response) -> Result<reqwest::Response, SendError> 
 fn bounded(
     response: reqwest::Response,
     limit: usize,
-    tap: Arc<Tap>,
+    tap: Arc<ConnectionMonitor>,
 ) -> BoxStream<'static, Result<Event, String>> {
     let pending = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&pending);
@@ -213,7 +213,7 @@ mod tests {
     use super::same_origin;
 
     #[test]
-    fn messages_stay_with_the_origin() {
+    fn messages_are_posted_to_same_origin_only() {
         let base = "http://127.0.0.1:8080/sse".parse().unwrap();
         let at = |endpoint| same_origin(&base, endpoint).map(|url| url.to_string());
         assert_eq!(at("/message?id=1"), Ok("http://127.0.0.1:8080/message?id=1".into()));

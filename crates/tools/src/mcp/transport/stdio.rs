@@ -8,7 +8,7 @@
 //! noise. A response of an unknown shape fails its own call. A line that starts with `{` and is not
 //! JSON closes the connection with a protocol error, because the stream may be out of sync.
 
-use crate::mcp::calls::{DisconnectReason, Tap};
+use crate::mcp::calls::{ConnectionMonitor, DisconnectReason};
 use crate::mcp::log::Log;
 use rmcp::model::{ErrorCode, ErrorData, JsonRpcMessage, RequestId, ServerJsonRpcMessage};
 use rmcp::service::{RoleClient, RxJsonRpcMessage, TxJsonRpcMessage};
@@ -67,7 +67,7 @@ pub(crate) struct Stdio<R> {
     outgoing: mpsc::Sender<Outgoing>,
     batch: VecDeque<ServerJsonRpcMessage>,
     noise: u32,
-    tap: Arc<Tap>,
+    tap: Arc<ConnectionMonitor>,
     log: Arc<Log>,
     // The writer and the reader of stderr end with the connection.
     _tasks: JoinSet<()>,
@@ -78,7 +78,7 @@ impl<R: AsyncRead + Send + Unpin> Stdio<R> {
     pub(crate) fn new<W, E>(
         (input, output, errors): (W, R, E),
         limit: usize,
-        tap: Arc<Tap>,
+        tap: Arc<ConnectionMonitor>,
         log: Arc<Log>,
     ) -> Self
     where
