@@ -85,6 +85,10 @@ fn same_loose(truth: &Value, got: &Value) -> bool {
     {
         return q.get(..4) == Some(&format!("{x}"));
     }
+    // A month and its first day.
+    if p.len() == 7 && p.as_bytes()[4] == b'-' && q.len() >= 10 && q.get(7..10) == Some("-01") {
+        return p.get(..7) == q.get(..7);
+    }
     p == q || p.len() >= 10 && q.len() >= 10 && p.as_bytes()[4] == b'-' && p.get(..10) == q.get(..10)
 }
 

@@ -107,7 +107,7 @@ const MOST: usize = 24;
 const READ: usize = 6;
 /// Compositions that are compared with each other, and those that become candidates.
 const POOL: usize = 80;
-const COMPOSED: usize = 7;
+const COMPOSED: usize = 12;
 
 /// Reads a question. The best candidates by their evidence come first.
 #[must_use]

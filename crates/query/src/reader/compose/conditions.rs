@@ -445,7 +445,7 @@ fn has_number(filter: &Filter, number: f64) -> bool {
 /// What "unpaid", "unfinished" or "non-refundable" says no to.
 fn opposite(mark: &Mark) -> Option<String> {
     let word = mark.text.to_lowercase();
-    let rest = word.strip_prefix("un").or_else(|| word.strip_prefix("non-"))?;
+    let rest = ["un", "non-", "in"].iter().find_map(|prefix| word.strip_prefix(prefix))?;
     let open = mark.is_unknown() || mark.by_meaning;
     (open && rest.len() >= 4).then(|| rest.to_owned())
 }

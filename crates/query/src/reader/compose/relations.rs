@@ -38,6 +38,26 @@ pub(crate) fn days_of(mark: &Mark) -> Option<Vec<u32>> {
     }
 }
 
+/// The hour of a day that a mark means, with what stands behind it: "8 am", "6 in the morning",
+/// "18:00".
+fn hour_of(mark: &Mark, behind: &[String]) -> Option<u32> {
+    let word = mark.text.to_lowercase();
+    if let Some((hours, minutes)) = word.split_once(':') {
+        return hours.parse().ok().filter(|hour| *hour < 24 && minutes.starts_with("00"));
+    }
+    let digits: String = word.chars().take_while(char::is_ascii_digit).collect();
+    let hour: u32 = digits.parse().ok().filter(|hour| *hour <= 24)?;
+    let rest = word.get(digits.len()..).unwrap_or_default().trim();
+    let said = |words: &[&str]| words.contains(&rest) || behind.iter().any(|next| words.contains(&next.as_str()));
+    let next = |words: &[&str]| {
+        words.contains(&rest) || behind.first().is_some_and(|next| words.contains(&next.as_str()))
+    };
+    if next(&["pm", "p.m."]) || hour < 12 && said(&["evening", "afternoon"]) {
+        return Some(hour % 12 + 12);
+    }
+    (next(&["am", "a.m.", "o'clock", "h"]) || said(&["morning"])).then_some(hour % 24)
+}
+
 /// "per 1000": a number of things that something is counted for.
 pub(super) fn says_per_many(marks: &[Mark]) -> bool {
     marks.iter().zip(marks.iter().skip(1)).any(|(per, number)| {
@@ -50,6 +70,7 @@ impl Search<'_> {
     pub(super) fn relations(&self, base: &Form, found: &mut Vec<Form>) {
         self.never(base, found);
         self.days(base, found);
+        self.hours(base, found);
         self.two_periods(base, found);
         self.per_many(base, found);
         self.compared_numbers(base, found);
@@ -131,6 +152,38 @@ impl Search<'_> {
                 form.filters.retain(|filter| !matches!(filter, Filter::Parts(..)));
                 form.groups.retain(|group| !matches!(group, Group::Part(_, DatePart::Weekday)));
                 form.filters.push(Filter::Parts(time, DatePart::Weekday, days.clone()));
+                found.push(form);
+            }
+        }
+    }
+
+    /// "before 8 am", "after 18:00": hours of a day.
+    fn hours(&self, base: &Form, found: &mut Vec<Form>) {
+        for (at, mark) in self.marks.iter().enumerate() {
+            let behind: Vec<String> =
+                self.marks.iter().skip(at + 1).take(4).map(|mark| mark.text.to_lowercase()).collect();
+            let Some(hour) = hour_of(mark, &behind) else { continue };
+            let compare = self.marks.iter().take(at).rev().take(2).find_map(|mark| match mark.operator {
+                Some(Operator::Compare(compare)) => Some(compare),
+                Some(Operator::Since) => Some(Compare::GreaterOrEqual),
+                Some(Operator::Until) => Some(Compare::Less),
+                _ => None,
+            });
+            let hours: Vec<u32> = match compare {
+                Some(Compare::Less | Compare::LessOrEqual) => (0..hour).collect(),
+                Some(Compare::Greater | Compare::GreaterOrEqual) => (hour..24).collect(),
+                _ => continue,
+            };
+            for time in self.time_columns(base).into_iter().take(3) {
+                let mut form = base.clone();
+                form.filters.retain(|filter| match filter {
+                    Filter::Number(_, _, known) => Some(*known) != mark.number,
+                    Filter::Missing(place, _) => *place != time,
+                    _ => true,
+                });
+                form.having.retain(|(_, _, known)| Some(*known) != mark.number);
+                form.groups.retain(|group| group.place() != time);
+                form.filters.push(Filter::Parts(time, DatePart::Hour, hours.clone()));
                 found.push(form);
             }
         }

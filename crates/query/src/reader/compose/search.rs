@@ -250,6 +250,9 @@ impl Search<'_> {
             }
         }
         if self.asks_who() {
+            for place in self.people(base).into_iter().take(3) {
+                named.push((usize::MAX, Group::Column(place)));
+            }
             for table in self.related(base.table) {
                 let display = self.schema.display(table).and_then(|places| places.first().copied());
                 named.extend(display.map(|place| (usize::MAX, Group::Column(place))));
@@ -275,6 +278,30 @@ impl Search<'_> {
         }
         sets.truncate(16);
         sets
+    }
+
+    /// Columns that hold names of people, of the table and of those that it refers to: first name
+    /// and last name in nearly every cell.
+    pub(super) fn people(&self, base: &Form) -> Vec<ColumnRef> {
+        let name = |value: &str| {
+            let mut words = value.split(' ');
+            let capital = |word: &str| {
+                word.chars().count() > 1
+                    && word.starts_with(char::is_uppercase)
+                    && word.chars().all(|c| c.is_alphabetic() || "-'.".contains(c))
+                    && word.chars().any(char::is_lowercase)
+            };
+            let parts = words.by_ref().take(4).collect::<Vec<_>>();
+            (2..=3).contains(&parts.len()) && parts.into_iter().all(capital)
+        };
+        let related = self.related(base.table);
+        let holds = |place: &ColumnRef| {
+            let values = self.schema.column(*place).map(|column| column.values.as_slice()).unwrap_or_default();
+            let names = values.iter().take(40).filter(|(value, _)| name(value)).count();
+            related.contains(&place.table) && names > 2 && names * 10 >= values.len().min(40) * 9
+        };
+        let texts = self.schema.places().filter(|(_, role)| matches!(role, Role::Text | Role::Category));
+        texts.map(|(place, _)| place).filter(holds).collect()
     }
 
     pub(super) fn asks_who(&self) -> bool {

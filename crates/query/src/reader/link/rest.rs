@@ -94,6 +94,11 @@ pub(super) fn link_money(marks: &mut [Mark], tokens: &[Token], schema: &Schema) 
         if !mark.columns.is_empty() || !mark.products.is_empty() {
             mark.operator = None;
         }
+        // What is spent is a number, whatever else is called after it.
+        let is_number = |place: &ColumnRef| schema.role(*place).is_number();
+        if mark.columns.iter().any(|(place, _)| is_number(place)) {
+            mark.columns.retain(|(place, quality)| is_number(place) || *quality >= 0.95);
+        }
     }
     // A generic noun right behind a column belongs to it: "payment type", "customer name".
     for at in 1..marks.len() {
@@ -118,6 +123,12 @@ pub(super) fn link_money(marks: &mut [Mark], tokens: &[Token], schema: &Schema) 
     }
 }
 
+/// The root that "rejected" and "rejection" share.
+fn root(word: &str) -> &str {
+    const ENDINGS: [&str; 9] = ["ations", "ation", "ions", "ion", "ments", "ment", "ing", "ed", "al"];
+    ENDINGS.iter().find_map(|end| word.strip_suffix(end).filter(|root| root.len() >= 4)).unwrap_or(word)
+}
+
 fn partial_values(token: &Token, schema: &Schema) -> Vec<ValueLink> {
     let countries = demonym(&token.word).unwrap_or_default();
     let mut links = Vec::new();
@@ -133,6 +144,13 @@ fn partial_values(token: &Token, schema: &Schema) -> Vec<ValueLink> {
             let quality = if countries.contains(&lower.as_str()) || are_same_value(&token.stem, &stem(&lower))
             {
                 0.95
+            } else if few
+                && column.distinct <= 30
+                && token.word.len() >= 6
+                && root(&token.word) != token.word
+                && root(&lower) == root(&token.word)
+            {
+                0.9
             } else if few && are_same_value(&token.stem, &stem(opening))
                 || lower.chars().count() >= 5 && distance(&token.word, &lower, 1) <= 1
             {
