@@ -81,7 +81,10 @@ impl Interpreter<'_> {
         let Some((low, high)) = ends(part) else { return Vec::new() };
         let mut found: Vec<(ColumnRef, f64)> = (self.schema.places())
             .filter(|(place, role)| {
-                *role == Role::Measure && place.table == part.table && *place != part && !self.is_money(*place)
+                *role == Role::Measure
+                    && place.table == part.table
+                    && *place != part
+                    && !self.is_money(*place)
             })
             .filter_map(|(place, _)| Some((place, ends(place)?)))
             .filter(|(_, (least, most))| *least >= low && *most >= high)
