@@ -8,8 +8,8 @@ const ORDINALS: &[&str] =
 
 /// Words that may stand around a choice and say nothing.
 const LIGHT: &[&str] = &[
-    "the", "a", "an", "one", "option", "number", "no", "please", "i", "mean", "meant", "take", "use", "choose",
-    "it", "s", "is", "of", "by", "for", "that", "this",
+    "the", "a", "an", "one", "option", "number", "no", "please", "i", "mean", "meant", "take", "use",
+    "choose", "it", "s", "is", "of", "by", "for", "that", "this",
 ];
 
 /// The index of the option that a message chooses, if it chooses exactly one. Each option has a

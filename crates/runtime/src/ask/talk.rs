@@ -1,7 +1,7 @@
 //! The conversation of a question: its earlier messages, and the new ones.
 
-use super::{Answer, AppContext, Ask};
 use super::option::chosen_option;
+use super::{Answer, AppContext, Ask};
 use crate::ask::record::Record;
 use crate::converse::{Asked, Offered};
 use crate::error::{Error, Result};

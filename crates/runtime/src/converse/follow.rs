@@ -34,6 +34,8 @@ impl ChatService {
             _ if self.is_edit(opened, &data).await? => Some(EDIT),
             Kind::Act if asks(&understood, &data) => Some(EDIT),
             Kind::OutOfScope => Some(REST),
+            // Not small talk, only words that no tool knows.
+            Kind::Chat if understood.found_nothing() => Some(REST),
             Kind::Act if understood.question.is_some() => Some(REST),
             _ => None,
         };
