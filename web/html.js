@@ -22,8 +22,8 @@ const build = htm.bind(h);
 const known = new WeakMap();
 
 /**
- * Makes elements out of a template. A line break beside text or a value is a space, as in HTML: the
- * formatter breaks lines there. The library alone would drop it and join the words.
+ * Makes elements out of a template. A line break is a space, as in HTML: the formatter breaks lines
+ * where a space may stand. The library alone would drop it and join the words.
  * @param {TemplateStringsArray} strings
  * @param {...any} values
  */
@@ -38,7 +38,7 @@ export const html = (strings, ...values) => {
 
 /**
  * The strings of a template with line breaks replaced by the space that they stand for, or by
- * nothing: between two elements, and at the beginning and the end of an element.
+ * nothing at the beginning and the end of an element.
  * @param {TemplateStringsArray} strings
  * @returns {TemplateStringsArray}
  */
@@ -97,8 +97,7 @@ function spacedText(text, before, after) {
   const more = after === 'element' || after === 'value';
   if (!text.trim()) {
     if (!text.includes('\n')) return text;
-    const apart = inner && more && (before === 'value' || after === 'value');
-    return apart ? ' ' : '';
+    return inner && more ? ' ' : '';
   }
   return text.replace(/^\s*\n\s*/, inner ? ' ' : '').replace(/\s*\n\s*$/, more ? ' ' : '');
 }
