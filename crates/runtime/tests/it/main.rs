@@ -15,6 +15,7 @@ mod callers;
 mod chat_servers;
 mod conversations;
 mod cut_off;
+mod data_talks;
 mod decisions;
 mod edges;
 mod fake_model;
