@@ -319,7 +319,7 @@ impl Session {
             .fields
             .iter()
             .rev()
-            .find(|field| matches!(field.name.as_str(), "year" | "quarter" | "month"));
+            .find(|field| matches!(field.name.as_str(), "year" | "quarter" | "month" | "date"));
         let period = period.map_or("period", |field| field.name.as_str());
         self.assumptions.push(format!(
             "{stem}: its {} columns named by a {period} are also rows of the table {name}",
