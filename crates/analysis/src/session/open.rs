@@ -1,5 +1,6 @@
 //! Opens a session: sources are found, profiled in parallel, and combined into one catalogue.
 
+use super::lists::ChildTable;
 use super::{Options, Session, TableLocation};
 use crate::catalogue::{Catalogue, Join, Table};
 use crate::database::{self, Database};
@@ -275,6 +276,7 @@ impl Session {
     /// Names every table and registers it with the engine.
     async fn settle(&mut self, arrivals: Vec<Arrival>) -> Result<()> {
         let mut longs = Vec::new();
+        let mut lists: Vec<ChildTable> = Vec::new();
         for Arrival { source, wanted, loaded, grown } in arrivals {
             let Loaded { stem, mut table, rows, spelled, .. } = loaded;
             let unique = self.unique(&wanted);
@@ -287,6 +289,7 @@ impl Session {
                         table.columns = profile::columns(&frame, &labels, true);
                         table.primary_key = profile::key(&table.columns);
                     }
+                    let frame = ChildTable::split(source, &unique, &mut table, frame, &mut lists);
                     self.engine.add_frame(&unique, &frame)?;
                     let labels: Vec<String> =
                         table.columns.iter().map(|column| column.label.clone()).collect();
@@ -305,6 +308,9 @@ impl Session {
         }
         for (source, name, stem, long) in longs {
             self.add_long(source, &name, &stem, &long)?;
+        }
+        for list in lists {
+            self.add_list(&list)?;
         }
         Ok(())
     }
@@ -363,7 +369,7 @@ impl Session {
         self.catalogue.joins.extend(joins);
     }
 
-    fn unique(&self, wanted: &str) -> String {
+    pub(super) fn unique(&self, wanted: &str) -> String {
         let taken = |name: &str| self.catalogue.table(name).is_some();
         let mut name = wanted.to_owned();
         let mut count = 2;
