@@ -6,6 +6,7 @@
 //!
 //! Invariant: where a statement runs, only the columns exist that policy admitted it to.
 
+mod lists;
 mod open;
 mod statement;
 

@@ -283,11 +283,13 @@ fn chart(question: &str, form: &Form, query: &Query) -> Option<ChartWish> {
     };
     let measures =
         names.iter().skip(form.groups.len()).take(if series.is_some() { 1 } else { form.measures.len() });
+    // A question about shares is answered by the shares, not by the amounts beside them.
+    let share = query.items.iter().find(|item| item.expr.is_share()).map(|item| vec![item.name.clone()]);
     Some(ChartWish {
         query: 0,
         kind: form.chart.unwrap_or(fitting),
         x: (*names.get(x)?).to_owned(),
-        y: measures.map(|name| (*name).to_owned()).collect(),
+        y: share.unwrap_or_else(|| measures.map(|name| (*name).to_owned()).collect()),
         series: series.map(|name| (*name).to_owned()),
         title: question.trim().to_owned(),
     })
