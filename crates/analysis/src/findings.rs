@@ -29,6 +29,13 @@ pub struct Roles {
     pub measures: Vec<String>,
     /// The same number in an earlier period, compared with the first measure.
     pub previous: Option<String>,
+    /// Columns whose numbers must not be added up, beyond those whose names show it.
+    #[serde(default)]
+    pub not_additive: Vec<String>,
+    /// The first day of a last period that the data does not cover to its end. It is not compared
+    /// with others.
+    #[serde(default)]
+    pub unfinished: Option<chrono::NaiveDate>,
 }
 
 /// The origin of a number in a sentence.
@@ -110,6 +117,7 @@ impl Roles {
             category: category.map(|(_, field)| field.name.clone()),
             measures: measures.into_iter().map(|field| field.name.clone()).collect(),
             previous,
+            ..Self::default()
         }
     }
 }
@@ -343,7 +351,8 @@ pub fn findings(frame: &Frame, roles: &Roles) -> Vec<Finding> {
     }
     let mut out = Vec::new();
     for (index, name) in roles.measures.iter().take(3).enumerate() {
-        let Some(measure) = Measure::new(frame, name) else { continue };
+        let Some(mut measure) = Measure::new(frame, name) else { continue };
+        measure.additive &= !roles.not_additive.contains(name);
         let found = one_measure(&measure, roles, index == 0);
         // The first measure is the subject; of the others only the most important sentence is kept.
         out.extend(found.into_iter().take(if index == 0 { MOST } else { 1 }));
@@ -366,13 +375,14 @@ fn one_measure(measure: &Measure<'_>, roles: &Roles, main: bool) -> Vec<Finding>
     }
     if let Some(time) = column(&roles.time) {
         let times = groups(measure, time, true);
+        let whole = finished(measure.frame, time, &times, roles.unfinished);
         let name = measure.frame.fields.get(time).map_or("", |field| field.name.as_str());
         if times.len() > 1 {
             if times.iter().all(|group| group.value.is_finite()) {
-                out.extend(series::over_time(measure, &times, name, category));
+                out.extend(series::over_time(measure, &whole, &times, name, category));
             }
             if let Some(category) = category {
-                out.extend(series::movers(measure, &times, name, category));
+                out.extend(series::movers(measure, &whole, name, category));
             }
             return out;
         }
@@ -387,6 +397,24 @@ fn one_measure(measure: &Measure<'_>, roles: &Roles, main: bool) -> Vec<Finding>
     }
     out.extend(spread(measure));
     out
+}
+
+/// The groups without a last period that is not finished.
+fn finished(
+    frame: &Frame,
+    time: usize,
+    times: &[Group],
+    unfinished: Option<chrono::NaiveDate>,
+) -> Vec<Group> {
+    let is_whole = |group: &&Group| {
+        let (Some(from), Some(row)) = (unfinished, group.rows.first()) else { return true };
+        match (moment(frame.cell(*row, time)), frame.cell(*row, time).number()) {
+            (Some(moment), _) => moment.date() < from,
+            (None, Some(year)) if year >= 1000.0 => year < f64::from(chrono::Datelike::year(&from)),
+            _ => true,
+        }
+    };
+    times.iter().filter(is_whole).cloned().collect()
 }
 
 /// A single row is not a pattern: it is only read out.

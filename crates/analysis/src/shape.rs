@@ -1,11 +1,15 @@
 //! Properties of a query: the tables it reads, the expansion of its `*`, and the units of its
 //! results.
 
+mod periods;
+
 use crate::catalogue::{Catalogue, Column};
 use crate::frame::{Frame, Kind, Unit, Value};
 use crate::query::{Aggregate, Condition, Expr, Item, Query};
 use chrono::{NaiveDate, NaiveDateTime};
 use std::collections::BTreeSet;
+
+pub use periods::{UnfinishedPeriod, grains, not_additive, period_words, unfinished};
 
 /// All tables that a query reads, including those of inner queries.
 #[must_use]
@@ -88,14 +92,35 @@ pub fn expand_star(query: &mut Query, visible: &Catalogue) {
 /// The units of a query's results, in order.
 #[must_use]
 pub fn units(query: &Query, catalogue: &Catalogue) -> Vec<Unit> {
-    query.items.iter().map(|item| unit(&item.expr, query, catalogue)).collect()
+    query.items.iter().map(|item| item_unit(item, query, catalogue)).collect()
+}
+
+fn item_unit(item: &Item, query: &Query, catalogue: &Catalogue) -> Unit {
+    match unit(&item.expr, query, catalogue) {
+        // A ratio times 100 that is called a percentage.
+        Unit::Plain if item.name.contains('%') && is_times_hundred(&item.expr) => Unit::Percent,
+        unit => unit,
+    }
+}
+
+/// Whether a value is multiplied by 100, or each row that counts is counted as 100.
+fn is_times_hundred(expr: &Expr) -> bool {
+    match expr {
+        Expr::Arithmetic('*', left, right) => left.is_hundred() || right.is_hundred(),
+        Expr::Aggregate(Aggregate::Average, arguments) => {
+            matches!(arguments.as_slice(), [Expr::Choose(_, counted, _)] if counted.is_hundred())
+        }
+        _ => false,
+    }
 }
 
 fn unit(expr: &Expr, query: &Query, catalogue: &Catalogue) -> Unit {
     match expr {
-        Expr::Column(alias, name) => {
-            column(query, catalogue, alias, name).map_or(Unit::Plain, |column| column.unit)
-        }
+        Expr::Column(alias, name) => match &query.from {
+            Some(inner) => (inner.items.iter().find(|item| item.name == *name))
+                .map_or(Unit::Plain, |item| item_unit(item, inner, catalogue)),
+            None => column(query, catalogue, alias, name).map_or(Unit::Plain, |column| column.unit),
+        },
         Expr::Aggregate(Aggregate::Count | Aggregate::CountDistinct | Aggregate::Correlation, _) => {
             Unit::Plain
         }
@@ -106,6 +131,10 @@ fn unit(expr: &Expr, query: &Query, catalogue: &Catalogue) -> Unit {
             unit(value, query, catalogue)
         }
         Expr::ShareOfTotal(_) => Unit::Share,
+        // A fraction times 100 is a percentage; times anything else it is neither.
+        Expr::Arithmetic('*', left, right) if unit(left, query, catalogue) == Unit::Share => {
+            if right.is_hundred() { Unit::Percent } else { Unit::Plain }
+        }
         Expr::Arithmetic('+' | '-', left, right) => {
             let (left, right) = (unit(left, query, catalogue), unit(right, query, catalogue));
             if left == right { left } else { Unit::Plain }
@@ -134,6 +163,13 @@ fn column<'a>(query: &Query, catalogue: &'a Catalogue, alias: &str, name: &str) 
         query.joins.iter().find(|join| named(&join.table, &join.alias)).map(|join| join.table.as_str())
     };
     catalogue.table(table?)?.column(name)
+}
+
+/// Whether a query lists rows as they are: nothing is grouped or computed.
+#[must_use]
+pub fn lists_rows(query: &Query) -> bool {
+    let is_column = |item: &Item| matches!(item.expr, Expr::Column(..) | Expr::Star);
+    query.group.is_empty() && query.set.is_none() && query.items.iter().all(is_column)
 }
 
 /// SQLite and MySQL return dates as text; if the query shows that a column is a time, it is
@@ -243,3 +279,7 @@ pub(crate) fn parse_times(frame: &mut Frame, index: usize) {
         field.kind = if moments { Kind::Timestamp } else { Kind::Date };
     }
 }
+
+#[cfg(test)]
+#[path = "shape_tests.rs"]
+mod tests;

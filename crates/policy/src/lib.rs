@@ -19,5 +19,7 @@ pub use access::{Access, Column, Limits, Mask, RowRules, Schema, Table, TableRul
 pub use call::{AdmittedCall, Approval, Caller, Decision, Proposal, Refusal, Rules};
 pub use effect::{Effect, effect_of, worst_effect_of};
 pub use error::Denied;
-pub use sql::{AdmittedSql, Dialect, Draft, Literal, Parameters, admit, is_function_allowed};
+pub use sql::{
+    AdmittedSql, Dialect, Draft, Literal, Parameters, RESULT_NAME_BYTES, admit, is_function_allowed,
+};
 pub use steward_domain::Provenance;

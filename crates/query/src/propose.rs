@@ -16,7 +16,7 @@ use steward_text::period::{Period, read_times};
 use steward_text::tokens::tokenize;
 
 /// From here on an answer is called sure.
-pub const SURE: f64 = 0.88;
+pub const SURE: f64 = 0.9;
 /// From here on a reading is taken although the planner would ask which column is meant.
 const LIKELY: f64 = 0.5;
 /// Below this nothing is answered.
@@ -283,11 +283,13 @@ fn chart(question: &str, form: &Form, query: &Query) -> Option<ChartWish> {
     };
     let measures =
         names.iter().skip(form.groups.len()).take(if series.is_some() { 1 } else { form.measures.len() });
+    // A question about shares is answered by the shares, not by the amounts beside them.
+    let share = query.items.iter().find(|item| item.expr.is_share()).map(|item| vec![item.name.clone()]);
     Some(ChartWish {
         query: 0,
         kind: form.chart.unwrap_or(fitting),
         x: (*names.get(x)?).to_owned(),
-        y: measures.map(|name| (*name).to_owned()).collect(),
+        y: share.unwrap_or_else(|| measures.map(|name| (*name).to_owned()).collect()),
         series: series.map(|name| (*name).to_owned()),
         title: question.trim().to_owned(),
     })

@@ -118,6 +118,26 @@ pub enum Expr {
 }
 
 impl Expr {
+    /// Whether it is a share of the total, as a fraction or in percent.
+    #[must_use]
+    pub fn is_share(&self) -> bool {
+        match self {
+            Self::ShareOfTotal(_) => true,
+            Self::Arithmetic('*', left, right) => right.is_hundred() && left.is_share(),
+            _ => false,
+        }
+    }
+
+    /// Whether it is the number 100, which makes a fraction a percentage.
+    #[must_use]
+    pub fn is_hundred(&self) -> bool {
+        match self {
+            Self::Literal(Literal::Int(number)) => *number == 100,
+            Self::Literal(Literal::Float(number)) => *number == 100.0,
+            _ => false,
+        }
+    }
+
     /// The expressions right inside this one.
     #[must_use]
     pub fn children(&self) -> Vec<&Expr> {

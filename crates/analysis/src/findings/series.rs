@@ -31,16 +31,20 @@ fn period(measure: &Measure<'_>, times: &[Group], column: &str) -> Period {
     Period { one: one.to_owned(), before }
 }
 
-/// Change, trend, extremes, the largest step and the total of a series.
+/// Change, trend, extremes, the largest step and the total of a series. Only whole periods are
+/// compared; the total is that of all.
 pub(super) fn over_time(
     measure: &Measure<'_>,
     times: &[Group],
+    all: &[Group],
     column: &str,
     category: Option<usize>,
 ) -> Vec<Finding> {
-    let period = period(measure, times, column);
+    let period = period(measure, all, column);
     let mut out = Vec::new();
-    out.extend(first_to_last(measure, times, column, &period));
+    if times.len() > 1 {
+        out.extend(first_to_last(measure, times, column, &period));
+    }
     out.extend(direction(measure, times, &period));
     out.extend(a_year_before(measure, times, column, &period));
     out.extend(extremes(measure, times, column, &period));
@@ -49,7 +53,7 @@ pub(super) fn over_time(
     }
     // With categories the space is used for those.
     if measure.additive && category.is_none() {
-        out.extend(total(measure, times, column, &period));
+        out.extend(total(measure, all, column, &period));
     }
     out
 }

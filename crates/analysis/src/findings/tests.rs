@@ -212,3 +212,30 @@ fn keys_are_no_measures() {
         (None, Some("name"), vec!["amount".to_owned()])
     );
 }
+
+#[test]
+fn an_unfinished_last_period_is_not_compared() {
+    let frame = monthly(&[100.0, 95.0, 125.0, 140.0, 150.0, 181.0, 12.0]);
+    let roles = Roles { unfinished: NaiveDate::from_ymd_opt(2021, 7, 1), ..Roles::guess(&frame) };
+    let found: Vec<String> = findings(&frame, &roles).into_iter().map(|finding| finding.text).collect();
+    assert_eq!(found[0], "Revenue rose from $100.00 in Jan 2021 to $181.00 in Jun 2021, up $81.00 (+81 %).");
+    assert!(found.iter().all(|text| !text.contains("Jul 2021")), "{found:?}");
+    assert!(
+        found.last().unwrap().contains("over 7 months is $803.00"),
+        "the total is that of all: {found:?}"
+    );
+}
+
+#[test]
+fn numbers_that_must_not_be_added_up_are_not() {
+    let text = |word: &str| Value::Text(word.to_owned());
+    let rows = (1..=6).map(|n| vec![text(&format!("r{n}")), Value::Float(f64::from(n))]).collect();
+    let frame =
+        frame(&[("region", Kind::Text, Unit::Plain), ("order value", Kind::Number, Unit::Plain)], rows);
+    let roles = Roles { not_additive: vec!["order value".to_owned()], ..Roles::guess(&frame) };
+    let found: Vec<String> = findings(&frame, &roles).into_iter().map(|finding| finding.text).collect();
+    assert!(
+        !found.is_empty() && found.iter().all(|text| !text.contains("add up") && !text.contains('%')),
+        "{found:?}"
+    );
+}

@@ -40,5 +40,5 @@ mod check;
 
 pub use asked::*;
 pub use reader::read;
-pub use run::{Report, run};
+pub use run::{Report, correlated_columns, run};
 pub use types::*;

@@ -10,6 +10,7 @@ use super::layout::{Row, usual_width};
 use super::moment::{self, Order};
 use super::number::{self, Mark};
 use super::value_format::{Words, is_nothing};
+use super::wide::{self, Period};
 
 /// At most this many lines stand before a table.
 const PREAMBLE: usize = 40;
@@ -112,6 +113,11 @@ pub(super) fn is_last_empty(table: &[&Row<'_>], width: usize) -> bool {
     table.iter().filter_map(|row| row.get(width.saturating_sub(1))).all(|cell| cell.trim().is_empty())
 }
 
+/// A month, a quarter or a day as the name of a column: `Jan 2026`, `2026-01-31`.
+fn is_period(text: &str) -> bool {
+    wide::period(text).is_some_and(|(period, rest)| rest.is_empty() && !matches!(period, Period::Year(_)))
+}
+
 /// A year as the name of a column.
 fn is_year(text: &str) -> bool {
     text.trim().len() == 4 && text.trim().parse::<u32>().is_ok_and(|year| (1800..=2100).contains(&year))
@@ -131,6 +137,7 @@ pub(super) fn has_header(head: &[Cow<'_, str>], table: &[&Row<'_>]) -> bool {
         return true;
     }
     let years = head.iter().filter(|cell| is_year(cell)).count();
+    let periods = head.iter().filter(|cell| is_period(cell)).count();
     let mut seen = HashSet::new();
     let distinct = head.iter().filter(|cell| !cell.trim().is_empty()).all(|cell| seen.insert(cell.trim()));
     let shift = usize::from(
@@ -138,7 +145,7 @@ pub(super) fn has_header(head: &[Cow<'_, str>], table: &[&Row<'_>]) -> bool {
     );
     let mut votes = 0.0;
     for (place, cell) in head.iter().enumerate() {
-        votes += vote(cell, table, place + shift, years > 1);
+        votes += vote(cell, table, place + shift, years > 1, periods > 1);
     }
     if votes == 0.0 { named > 0 && distinct && named * 2 >= head.len() } else { votes > 0.0 }
 }
@@ -148,6 +155,7 @@ pub(super) fn has_header(head: &[Cow<'_, str>], table: &[&Row<'_>]) -> bool {
 struct Below<'a> {
     count: usize,
     typed: usize,
+    periods: usize,
     same: usize,
     distinct: HashSet<&'a str>,
     length: Option<usize>,
@@ -166,6 +174,7 @@ fn below<'a>(cell: &str, table: &'a [&Row<'_>], place: usize) -> Below<'a> {
         let length = value.chars().count();
         found.count += 1;
         found.typed += usize::from(is_typed(value));
+        found.periods += usize::from(is_period(value));
         found.same += usize::from(value == cell);
         found.uneven |= found.length.is_some_and(|known| known != length);
         found.length = Some(length);
@@ -175,7 +184,7 @@ fn below<'a>(cell: &str, table: &'a [&Row<'_>], place: usize) -> Below<'a> {
 }
 
 /// The vote of one column: positive for a name.
-fn vote(cell: &str, table: &[&Row<'_>], place: usize, years: bool) -> f64 {
+fn vote(cell: &str, table: &[&Row<'_>], place: usize, years: bool, periods: bool) -> f64 {
     let cell = cell.trim();
     let found = below(cell, table, place);
     let Below { count, typed, same, .. } = found;
@@ -187,6 +196,8 @@ fn vote(cell: &str, table: &[&Row<'_>], place: usize, years: bool) -> f64 {
         (true, false) => 1.0,
         // Years are headers of the amounts of each year.
         (_, true) if years && is_year(cell) && same * 4 < count => 0.2,
+        // So are months and days, above values that are neither.
+        (_, true) if periods && is_period(cell) && found.periods * 4 < count => 0.5,
         (true, true) => -1.0,
         (false, true) => -0.3,
         // A column of one repeated word may have that word as its name.

@@ -8,6 +8,7 @@ pub mod guess;
 pub mod header;
 pub mod json;
 pub mod layout;
+pub(crate) mod lists;
 pub mod moment;
 pub mod names;
 pub mod number;

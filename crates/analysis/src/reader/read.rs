@@ -12,7 +12,8 @@ use super::json;
 use super::layout::{self, Layout};
 use super::names;
 use super::records::Records;
-use super::value_format::{Guess, ValueFormat, guess};
+use super::sheet_totals::{self, TotalLines};
+use super::value_format::{Guess, ValueFormat, guess, is_nothing};
 use crate::frame::{Field, Frame, Value};
 
 /// Larger files are not read into memory.
@@ -195,7 +196,7 @@ fn table_of(text: Text, limit_rows: usize) -> Result<Read, ReadError> {
         warnings.push("The file has no line of column names: they are column_1, column_2….".to_owned());
     }
     let mut read =
-        assemble(&cells, &layout.columns, &layout.labels, layout.decimal_comma, layout.has_header, warnings);
+        assemble(cells, &layout.columns, &layout.labels, layout.decimal_comma, layout.has_header, warnings);
     if cut {
         read.warnings.push(format!("Only the first {} were read.", count(read.frame.rows.len(), "row")));
     }
@@ -293,8 +294,49 @@ fn unwrap_formula(cell: &mut Cow<'_, str>) {
     }
 }
 
-/// Decides how each column is read, and reads it.
+/// Decides how each column is read, and reads it. Lines of totals are left out: they would double
+/// every sum, and their label may not fit its column.
 pub(super) fn assemble(
+    mut cells: Cells<'_>,
+    names: &[String],
+    labels: &[String],
+    decimal_comma: bool,
+    named: bool,
+    warnings: Vec<String>,
+) -> Read {
+    let mut read = columns_of(&cells, names, labels, decimal_comma, named, warnings.clone());
+    let totals = total_lines(&cells, &read);
+    if !totals.is_empty() {
+        let (width, mut place) = (cells.width.max(1), 0_usize);
+        cells.cells.retain(|_| {
+            place += 1;
+            !totals.is_total((place - 1) / width)
+        });
+        read = columns_of(&cells, names, labels, decimal_comma, named, warnings);
+    }
+    totals.warn(&|row| row + 1, &mut read.warnings);
+    read
+}
+
+/// The lines that add up the lines above.
+fn total_lines(cells: &Cells<'_>, read: &Read) -> TotalLines {
+    let width = cells.width.max(1);
+    let value = |row: usize, column: usize| read.frame.rows.get(row).and_then(|row| row.get(column));
+    let is_number = |column: usize| read.frame.fields.get(column).is_some_and(|field| field.kind.is_number());
+    let label = |row: usize| {
+        let text = (read.columns.iter().enumerate()).find_map(|(column, of)| {
+            let text = cells.cells.get(row * width + of.source)?.trim();
+            let is_word = !is_nothing(text) && (!is_number(column) || value(row, column)?.is_null());
+            is_word.then_some(text)
+        })?;
+        sheet_totals::is_total_label(text).then(|| text.to_owned())
+    };
+    let number = |row: usize, column: usize| value(row, column)?.number().filter(|_| is_number(column));
+    sheet_totals::find(read.frame.rows.len(), read.frame.fields.len(), label, number)
+}
+
+/// Decides how each column is read, and reads it.
+fn columns_of(
     cells: &Cells<'_>,
     names: &[String],
     labels: &[String],
@@ -413,7 +455,7 @@ fn from_table(table: json::Table, charset: Charset, warnings: Vec<String>) -> Re
     let json::Table { labels, cells, cut } = table;
     let names = names::unique(&labels);
     let cells = Cells { width: labels.len().max(1), cells: cells.into_iter().map(Cow::Owned).collect() };
-    let mut read = assemble(&cells, &names, &labels, false, false, warnings);
+    let mut read = assemble(cells, &names, &labels, false, false, warnings);
     if cut {
         read.warnings.push(format!("Only the first {} were read.", count(read.frame.rows.len(), "row")));
     }

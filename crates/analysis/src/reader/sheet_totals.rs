@@ -1,4 +1,4 @@
-//! Lines of a sheet that are not records: totals of the rows above, and notes below the table.
+//! Lines of a table that are not records: totals of the rows above, and notes below the table.
 //!
 //! A line is a total only if its label says so and a number in it is the sum of the rows above;
 //! otherwise it is kept, and a warning says so. Counting a total as a record would double every
@@ -41,44 +41,132 @@ const QUOTED: usize = 3;
 /// The records, without totals and without notes at the end.
 pub(super) fn leave_out(rows: Vec<BodyRow>, labels: &[String], warnings: &mut Vec<String>) -> Vec<BodyRow> {
     let rows = without_notes(rows, labels.len(), warnings);
-    let mut kept: Vec<BodyRow> = Vec::with_capacity(rows.len());
-    let (mut totals, mut doubtful) = (Vec::new(), Vec::new());
-    // The first row that the next subtotal covers.
-    let mut group = 0;
-    for (number, cells) in rows {
-        match total_label(&cells) {
-            Some(label)
-                if adds_up(&cells, kept.get(group..).unwrap_or_default()) || adds_up(&cells, &kept) =>
-            {
-                totals.push(format!("row {number} ({label})"));
-                group = kept.len();
-            }
-            Some(label) => {
-                doubtful.push(format!("row {number} ({label})"));
-                kept.push((number, cells));
-            }
-            None => kept.push((number, cells)),
+    let number = |row: usize, column: usize| match rows.get(row)?.1.get(column)? {
+        Cell::Number(number) => Some(*number),
+        _ => None,
+    };
+    let label = |row: usize| {
+        let cells = &rows.get(row)?.1;
+        let text = cells.iter().find_map(|cell| match cell {
+            Cell::Text(text) if !text.trim().is_empty() => Some(text.trim()),
+            _ => None,
+        })?;
+        is_total_label(text).then(|| text.to_owned())
+    };
+    let found = find(rows.len(), labels.len(), label, number);
+    found.warn(&|row| rows.get(row).map_or(0, |(number, _)| *number as usize), warnings);
+    let keep = |(row, cells): (usize, BodyRow)| (!found.is_total(row)).then_some(cells);
+    rows.into_iter().enumerate().filter_map(keep).collect()
+}
+
+/// The total lines of a table: rows and their labels.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct TotalLines {
+    /// Rows that add up the rows above.
+    totals: Vec<(usize, String)>,
+    /// Rows that are only labelled so.
+    doubtful: Vec<(usize, String)>,
+}
+
+impl TotalLines {
+    /// Whether there are none.
+    pub(super) fn is_empty(&self) -> bool {
+        self.totals.is_empty()
+    }
+
+    /// Whether a row is a total.
+    pub(super) fn is_total(&self, row: usize) -> bool {
+        self.totals.binary_search_by_key(&row, |(total, _)| *total).is_ok()
+    }
+
+    /// Says what was left out and what was kept. `number` gives the row as a person counts it.
+    pub(super) fn warn(&self, number: &dyn Fn(usize) -> usize, warnings: &mut Vec<String>) {
+        let lines = |rows: &[(usize, String)]| {
+            quote(
+                &rows
+                    .iter()
+                    .map(|(row, label)| format!("row {} ({label})", number(*row)))
+                    .collect::<Vec<_>>(),
+            )
+        };
+        if !self.totals.is_empty() {
+            let were = match self.totals.len() {
+                1 => "1 total was".to_owned(),
+                many => format!("{many} totals were"),
+            };
+            let lines = lines(&self.totals);
+            warnings.push(format!("{were} left out: {lines}. They add up the rows above."));
+        }
+        if !self.doubtful.is_empty() {
+            let are = match self.doubtful.len() {
+                1 => "1 row is".to_owned(),
+                many => format!("{many} rows are"),
+            };
+            let lines = lines(&self.doubtful);
+            warnings.push(format!(
+                "{are} named like a total but not the sum of the rows above, and counted as data: {lines}."
+            ));
         }
     }
-    if !totals.is_empty() {
-        warnings.push(format!(
-            "{} left out: {}. They add up the rows above.",
-            if totals.len() == 1 {
-                "1 total was".to_owned()
-            } else {
-                format!("{} totals were", totals.len())
-            },
-            quote(&totals)
-        ));
+}
+
+/// The sum of a column so far.
+#[derive(Debug, Clone, Copy, Default)]
+struct ColumnSum {
+    sum: f64,
+    size: f64,
+    count: usize,
+}
+
+impl ColumnSum {
+    fn add(&mut self, number: f64) {
+        self.sum += number;
+        self.size += number.abs();
+        self.count += 1;
     }
-    if !doubtful.is_empty() {
-        warnings.push(format!(
-            "{} named like a total but not the sum of the rows above, and counted as data: {}.",
-            if doubtful.len() == 1 { "1 row is".to_owned() } else { format!("{} rows are", doubtful.len()) },
-            quote(&doubtful)
-        ));
+
+    /// Whether a number is this sum. A zero, or a column without values above, proves nothing.
+    /// Totals are often rounded to cents.
+    fn is(self, total: f64) -> bool {
+        let rounding = 0.005 * (self.count as f64).sqrt().min(2.0);
+        self.count > 0 && self.size > 0.0 && (self.sum - total).abs() <= 1e-9 * self.size + rounding
     }
-    kept
+}
+
+/// Finds the total lines. `label` gives the label of a row that is named like a total, `number` the
+/// number in a cell.
+pub(super) fn find(
+    rows: usize,
+    width: usize,
+    label: impl Fn(usize) -> Option<String>,
+    number: impl Fn(usize, usize) -> Option<f64>,
+) -> TotalLines {
+    let mut found = TotalLines::default();
+    // All rows above, and those that the next subtotal covers.
+    let mut all = vec![ColumnSum::default(); width];
+    let mut group = all.clone();
+    for row in 0..rows {
+        let numbers: Vec<Option<f64>> = (0..width).map(|column| number(row, column)).collect();
+        if let Some(label) = label(row).filter(|_| numbers.iter().any(Option::is_some)) {
+            let adds_up = |sums: &[ColumnSum]| {
+                numbers.iter().zip(sums).any(|(number, sum)| number.is_some_and(|number| sum.is(number)))
+            };
+            if adds_up(&group) || adds_up(&all) {
+                found.totals.push((row, label));
+                group.fill(ColumnSum::default());
+                continue;
+            }
+            found.doubtful.push((row, label));
+        }
+        for (column, number) in numbers.into_iter().enumerate() {
+            for sums in [&mut all, &mut group] {
+                if let (Some(number), Some(sum)) = (number, sums.get_mut(column)) {
+                    sum.add(number);
+                }
+            }
+        }
+    }
+    found
 }
 
 fn quote(lines: &[String]) -> String {
@@ -87,40 +175,13 @@ fn quote(lines: &[String]) -> String {
     if more > 0 { format!("{} and {more} more", shown.join(", ")) } else { shown.join(", ") }
 }
 
-/// The label of a total line: its first text, if there is no other text in the line.
-fn total_label(cells: &[Cell]) -> Option<String> {
-    let mut texts = cells.iter().filter_map(|cell| match cell {
-        Cell::Text(text) if !text.trim().is_empty() => Some(text.trim()),
-        _ => None,
-    });
-    let first = texts.next()?;
-    let plain = first.trim_end_matches([':', '*', ' ']).to_lowercase();
-    let words = |word: &str| {
-        plain == word
+/// Whether the first text of a line names a total: `Total`, `Total:`, `Total 2024`, `South total`.
+pub(super) fn is_total_label(text: &str) -> bool {
+    let plain = text.trim().trim_end_matches([':', '*', ' ']).to_lowercase();
+    TOTALS.iter().any(|word| {
+        plain == *word
             || plain.strip_prefix(word).is_some_and(|rest| rest.starts_with([' ', ':']))
             || plain.strip_suffix(word).is_some_and(|rest| rest.ends_with(' '))
-    };
-    let numbers = cells.iter().any(|cell| matches!(cell, Cell::Number(_)));
-    (numbers && TOTALS.iter().any(|word| words(word))).then(|| first.to_owned())
-}
-
-/// Whether a number of the line is the sum of its column. A zero, or a column without values above,
-/// proves nothing.
-fn adds_up(cells: &[Cell], above: &[BodyRow]) -> bool {
-    cells.iter().enumerate().any(|(column, cell)| {
-        let Cell::Number(total) = cell else { return false };
-        let (mut sum, mut size, mut summed) = (0.0, 0.0_f64, 0_usize);
-        for (_, row) in above {
-            if let Some(Cell::Number(number)) = row.get(column) {
-                sum += number;
-                size += number.abs();
-                summed += 1;
-            }
-        }
-        // Totals are often rounded to cents.
-        summed > 0
-            && size > 0.0
-            && (sum - total).abs() <= 1e-9 * size + 0.005 * (summed as f64).sqrt().min(2.0)
     })
 }
 

@@ -2,7 +2,7 @@
 //!
 //! The wide table is kept; the long one is added beside it, because "by year" needs a column.
 
-use chrono::NaiveDate;
+use chrono::{Datelike as _, NaiveDate};
 
 use super::moment::month_named;
 use super::names;
@@ -19,17 +19,18 @@ const TOTALS: [&str; 8] =
 
 /// The period in a column's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Period {
+pub(super) enum Period {
     Year(i32),
     Quarter(Option<i32>, u32),
     Month(Option<i32>, u32),
+    Day(NaiveDate),
 }
 
 impl Period {
     /// Periods of one kind make one column.
     fn same_kind(self, other: Self) -> bool {
         match (self, other) {
-            (Self::Year(_), Self::Year(_)) => true,
+            (Self::Year(_), Self::Year(_)) | (Self::Day(_), Self::Day(_)) => true,
             (Self::Quarter(a, _), Self::Quarter(b, _)) | (Self::Month(a, _), Self::Month(b, _)) => {
                 a.is_some() == b.is_some()
             }
@@ -44,6 +45,7 @@ impl Period {
             Self::Quarter(None, _) => Field::new("quarter", Kind::Text),
             Self::Month(Some(_), _) => Field::new("month", Kind::Date),
             Self::Month(None, _) => Field::new("month", Kind::Integer),
+            Self::Day(_) => Field::new("date", Kind::Date),
         }
     }
 
@@ -55,6 +57,7 @@ impl Period {
             Self::Quarter(None, quarter) => Value::Text(format!("Q{quarter}")),
             Self::Month(Some(year), month) => first(year, month),
             Self::Month(None, month) => Value::Int(i64::from(month)),
+            Self::Day(day) => Value::Date(day),
         }
     }
 }
@@ -153,10 +156,11 @@ pub(crate) fn long_form(frame: &Frame, labels: &[String]) -> Option<Long> {
 /// The columns of the most frequent kind of period. Two columns of the same period and the same
 /// other words make it ambiguous.
 fn period_columns(frame: &Frame, labels: &[String]) -> Option<Vec<PeriodColumn>> {
-    let found: Vec<PeriodColumn> = (frame.fields.iter().zip(labels).enumerate())
+    let mut found: Vec<PeriodColumn> = (frame.fields.iter().zip(labels).enumerate())
         .filter(|(_, (field, _))| field.kind.is_number())
         .filter_map(|(place, (_, label))| period(label).map(|(period, rest)| (place, period, rest)))
         .collect();
+    as_months(&mut found);
     let alike = |period: Period| found.iter().filter(|(_, other, _)| period.same_kind(*other)).count();
     let (_, usual, _) = found.iter().max_by_key(|(_, period, _)| alike(*period))?;
     let columns: Vec<PeriodColumn> =
@@ -167,15 +171,47 @@ fn period_columns(frame: &Frame, labels: &[String]) -> Option<Vec<PeriodColumn>>
     (columns.len() >= FEWEST && !twice).then_some(columns)
 }
 
+/// Columns named by the first or the last day of each month are months.
+fn as_months(columns: &mut [PeriodColumn]) {
+    let is_edge = |period: &Period| match period {
+        Period::Day(day) => day.day() == 1 || day.succ_opt().is_some_and(|next| next.day() == 1),
+        _ => true,
+    };
+    let month = |day: NaiveDate| Period::Month(Some(day.year()), day.month());
+    let days: Vec<NaiveDate> = (columns.iter())
+        .filter_map(|(_, period, _)| if let Period::Day(day) = period { Some(*day) } else { None })
+        .collect();
+    let mut months: Vec<(Period, &str)> = (columns.iter())
+        .filter_map(|(_, period, rest)| match period {
+            Period::Day(day) => Some((month(*day), rest.as_str())),
+            _ => None,
+        })
+        .collect();
+    months.sort_unstable();
+    months.dedup();
+    if months.len() < days.len() || !columns.iter().all(|(_, period, _)| is_edge(period)) {
+        return;
+    }
+    for (_, period, _) in columns {
+        if let Period::Day(day) = period {
+            *period = month(*day);
+        }
+    }
+}
+
 /// The period in a column's name, and the words beside it.
-fn period(label: &str) -> Option<(Period, String)> {
+pub(super) fn period(label: &str) -> Option<(Period, String)> {
     let words: Vec<String> = (label.split(|c: char| !c.is_alphanumeric()))
         .filter(|word| !word.is_empty())
         .map(str::to_lowercase)
         .collect();
     let (mut year, mut quarter, mut month, mut rest) = (None, None, None, Vec::new());
-    for (place, word) in words.iter().enumerate() {
+    // Other numbers, with whether they stand after the year.
+    let mut numbers: Vec<(u32, bool)> = Vec::new();
+    let mut fiscal = false;
+    for word in &words {
         if let Some(found) = as_year(word).filter(|_| year.is_none()) {
+            fiscal |= word.starts_with("fy");
             year = Some(found);
         } else if let Some((found, of)) = as_quarter(word).filter(|_| quarter.is_none()) {
             quarter = Some(found);
@@ -183,32 +219,71 @@ fn period(label: &str) -> Option<(Period, String)> {
         } else if let Some(found) = month_named(word).filter(|_| month.is_none()) {
             month = Some(found);
         } else if let Some(number) = as_number(word) {
-            // `2024-03` and `2024-03-01`, `Jan 24`.
-            match (year, month) {
-                (Some(_), None) if (1..=12).contains(&number) && place > 0 => month = Some(number),
-                (Some(_), Some(_)) if number == 1 => {}
-                (None, Some(_)) if word.len() == 2 => year = Some(2000 + number as i32),
-                _ => return None,
-            }
+            numbers.push((number, year.is_some()));
         } else {
             rest.push(word.clone());
         }
     }
-    let period = match (year, quarter, month) {
-        (year, Some(quarter), None) => Period::Quarter(year, quarter),
-        (year, None, Some(month)) => Period::Month(year, month),
-        (Some(year), None, None) => Period::Year(year),
+    let period = match (year, quarter, month, numbers.as_slice()) {
+        (year, Some(quarter), None, []) => Period::Quarter(year, quarter),
+        (None, Some(quarter), None, [(short, _)]) if *short >= 10 => {
+            Period::Quarter(Some(century(*short)), quarter)
+        }
+        (year, None, Some(month), []) => Period::Month(year, month),
+        // `Jan 24`, `1 Jan 2024`.
+        (None, None, Some(month), [(short, _)]) if *short >= 10 => {
+            Period::Month(Some(century(*short)), month)
+        }
+        (Some(year), None, Some(month), [(day, _)]) => {
+            Period::Day(NaiveDate::from_ymd_opt(year, month, *day)?)
+        }
+        (Some(year), None, None, []) => Period::Year(year),
+        // `FY20/21`.
+        (Some(year), None, None, [(next, true)]) if fiscal && century(*next) == year + 1 => {
+            Period::Year(year)
+        }
+        (Some(year), None, None, numbers) => written_in_numbers(year, numbers, label, rest.is_empty())?,
         _ => return None,
     };
     (rest.len() <= 4).then(|| (period, rest.join(" ")))
+}
+
+/// `2024-03`, `2024-03-31`, `03/2024`, `31.03.2024`.
+fn written_in_numbers(year: i32, numbers: &[(u32, bool)], label: &str, alone: bool) -> Option<Period> {
+    let month = |month: u32| (1..=12).contains(&month).then_some(Period::Month(Some(year), month));
+    let day = |month, day| NaiveDate::from_ymd_opt(year, month, day).map(Period::Day);
+    match *numbers {
+        [(number, true)] => month(number),
+        [(number, false)] if alone => month(number),
+        [(number, true), (last, true)] => day(number, last),
+        // A day above 12 tells the order; points are written with the day first.
+        [(first, false), (second, false)] if alone && (first > 12 || label.contains('.')) => {
+            day(second, first)
+        }
+        [(first, false), (second, false)] if alone && second > 12 => day(first, second),
+        _ => None,
+    }
 }
 
 fn as_number(word: &str) -> Option<u32> {
     word.parse().ok().filter(|_| word.len() <= 2)
 }
 
+/// The year of two digits: 1970 to 2069.
+fn century(short: u32) -> i32 {
+    let short = short as i32;
+    if short < 70 { 2000 + short } else { 1900 + short }
+}
+
+/// `2024`, `FY2024`, `FY24`, `FY24E`.
 fn as_year(word: &str) -> Option<i32> {
-    let digits = ["fy", "cy", "y"].iter().find_map(|mark| word.strip_prefix(mark)).unwrap_or(word);
+    let marked = ["fy", "cy"].iter().find_map(|mark| word.strip_prefix(mark));
+    if let Some(short) = marked.map(|digits| digits.trim_end_matches(['a', 'b', 'e', 'f', 'p']))
+        && short.len() == 2
+    {
+        return short.parse().ok().map(century);
+    }
+    let digits = marked.or_else(|| word.strip_prefix('y')).unwrap_or(word);
     digits.parse().ok().filter(|year| digits.len() == 4 && (1900..=2100).contains(year))
 }
 
@@ -227,12 +302,23 @@ mod tests {
 
     #[test]
     fn names_of_columns_tell_periods() {
+        let day = |year, month, day| Period::Day(chrono::NaiveDate::from_ymd_opt(year, month, day).unwrap());
         let rows = [
             ("2024", Period::Year(2024), ""),
             ("FY2021", Period::Year(2021), ""),
             ("Sales 2021", Period::Year(2021), "sales"),
             ("2024-03", Period::Month(Some(2024), 3), ""),
-            ("2024-03-01", Period::Month(Some(2024), 3), ""),
+            ("2024-03-15", day(2024, 3, 15), ""),
+            ("31.03.2024", day(2024, 3, 31), ""),
+            ("3/31/2024", day(2024, 3, 31), ""),
+            ("01/2026", Period::Month(Some(2026), 1), ""),
+            ("Jan-26", Period::Month(Some(2026), 1), ""),
+            ("Jan '26", Period::Month(Some(2026), 1), ""),
+            ("January 2026", Period::Month(Some(2026), 1), ""),
+            ("FY20", Period::Year(2020), ""),
+            ("FY24E", Period::Year(2024), ""),
+            ("FY20/21", Period::Year(2020), ""),
+            ("Q1 '24", Period::Quarter(Some(2024), 1), ""),
             ("Jan 24", Period::Month(Some(2024), 1), ""),
             ("März", Period::Month(None, 3), ""),
             ("Q3 2022", Period::Quarter(Some(2022), 3), ""),
@@ -241,7 +327,7 @@ mod tests {
         for (label, expected, rest) in rows {
             assert_eq!(period(label), Some((expected, rest.to_owned())), "{label}");
         }
-        for label in ["amount", "top 10", "id", "2024-13-77", "year", "5 stars"] {
+        for label in ["amount", "top 10", "id", "2024-13-77", "year", "5 stars", "week 1 2024"] {
             assert_eq!(period(label), None, "{label}");
         }
     }
@@ -267,6 +353,33 @@ mod tests {
         let names: Vec<&str> = long.frame.fields.iter().map(|field| field.name.as_str()).collect();
         assert_eq!(names, ["shop", "year", "sales", "units"]);
         assert_eq!(long.frame.rows.len(), 8);
+    }
+
+    #[test]
+    fn months_and_fiscal_years_of_a_csv_file_become_rows() {
+        let cases = [
+            (["Jan 2026", "Feb 2026", "Mar 2026", "Apr 2026"], "month"),
+            (["January 2026", "February 2026", "March 2026", "April 2026"], "month"),
+            (["Jan-26", "Feb-26", "Mar-26", "Apr-26"], "month"),
+            (["Jan '26", "Feb '26", "Mar '26", "Apr '26"], "month"),
+            (["2026-01", "2026-02", "2026-03", "2026-04"], "month"),
+            (["01/2026", "02/2026", "03/2026", "04/2026"], "month"),
+            (["2026-01-31", "2026-02-28", "2026-03-31", "2026-04-30"], "month"),
+            (["2026-01-05", "2026-01-06", "2026-01-07", "2026-01-08"], "date"),
+            (["FY20", "FY21", "FY22", "FY23"], "year"),
+        ];
+        for (head, period) in cases {
+            let file = format!(
+                "Department,Cost type,{},Total\nSales,Travel,10,20,30,40,100\nSales,Rent,1,\"1,200\",3,4,1208\nHR,Rent,5,6,7,8,26\n",
+                head.join(",")
+            );
+            let read = read_csv(file.as_bytes(), 100).unwrap();
+            assert_eq!(read.labels.get(2).map(String::as_str), Some(head[0]), "{:?}", read.warnings);
+            let long = long_form(&read.frame, &read.labels).unwrap();
+            let names: Vec<&str> = long.frame.fields.iter().map(|field| field.name.as_str()).collect();
+            assert_eq!(names, ["department", "cost_type", period, "value"], "{head:?}");
+            assert_eq!(long.frame.rows.len(), 12, "{head:?}");
+        }
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Opens a session: sources are found, profiled in parallel, and combined into one catalogue.
 
+use super::lists::ChildTable;
 use super::{Options, Session, TableLocation};
 use crate::catalogue::{Catalogue, Join, Table};
 use crate::database::{self, Database};
@@ -15,7 +16,7 @@ use crate::source::unpack::Scratch;
 use crate::source::{Format, SourceLocation, connections, partitions, remote};
 use futures_util::StreamExt as _;
 use futures_util::future::BoxFuture;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
@@ -86,6 +87,7 @@ impl Session {
         Ok(Self {
             places,
             shown: catalogue.clone(),
+            ruled: BTreeSet::new(),
             catalogue,
             withheld: Mutex::default(),
             rooms: tables.into_iter().map(|(dialect, path)| TableLocation::Apart(dialect, path)).collect(),
@@ -121,6 +123,7 @@ impl Session {
             places: Vec::new(),
             catalogue: Catalogue::default(),
             shown: Catalogue::default(),
+            ruled: BTreeSet::new(),
             withheld: Mutex::default(),
             rooms: Vec::new(),
             engine: Engine::new(options.memory)?,
@@ -275,6 +278,7 @@ impl Session {
     /// Names every table and registers it with the engine.
     async fn settle(&mut self, arrivals: Vec<Arrival>) -> Result<()> {
         let mut longs = Vec::new();
+        let mut lists: Vec<ChildTable> = Vec::new();
         for Arrival { source, wanted, loaded, grown } in arrivals {
             let Loaded { stem, mut table, rows, spelled, .. } = loaded;
             let unique = self.unique(&wanted);
@@ -287,6 +291,7 @@ impl Session {
                         table.columns = profile::columns(&frame, &labels, true);
                         table.primary_key = profile::key(&table.columns);
                     }
+                    let frame = ChildTable::split(source, &unique, &mut table, frame, &mut lists);
                     self.engine.add_frame(&unique, &frame)?;
                     let labels: Vec<String> =
                         table.columns.iter().map(|column| column.label.clone()).collect();
@@ -306,6 +311,9 @@ impl Session {
         for (source, name, stem, long) in longs {
             self.add_long(source, &name, &stem, &long)?;
         }
+        for list in lists {
+            self.add_list(&list)?;
+        }
         Ok(())
     }
 
@@ -319,7 +327,7 @@ impl Session {
             .fields
             .iter()
             .rev()
-            .find(|field| matches!(field.name.as_str(), "year" | "quarter" | "month"));
+            .find(|field| matches!(field.name.as_str(), "year" | "quarter" | "month" | "date"));
         let period = period.map_or("period", |field| field.name.as_str());
         self.assumptions.push(format!(
             "{stem}: its {} columns named by a {period} are also rows of the table {name}",
@@ -363,7 +371,7 @@ impl Session {
         self.catalogue.joins.extend(joins);
     }
 
-    fn unique(&self, wanted: &str) -> String {
+    pub(super) fn unique(&self, wanted: &str) -> String {
         let taken = |name: &str| self.catalogue.table(name).is_some();
         let mut name = wanted.to_owned();
         let mut count = 2;

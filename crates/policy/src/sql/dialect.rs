@@ -12,8 +12,8 @@ use sqlparser::dialect::{
 
 /// PostgreSQL truncates longer names, so two names that differ only after this are equal to it.
 const POSTGRES_NAME_BYTES: usize = 63;
-/// Maximum length of names that we generate: no engine truncates them.
-const OWN_NAME_BYTES: usize = 60;
+/// Maximum length of the names of result columns in bytes: no engine truncates them.
+pub const RESULT_NAME_BYTES: usize = 60;
 
 /// The SQL dialect of a source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -192,7 +192,7 @@ pub(super) fn time_field(field: &DateTimeField) -> Result<String, Denied> {
 /// same way.
 pub(super) fn plain_name(wanted: &str, otherwise: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() && u32::from(c) < 0x10000 || c == '_';
-    if !wanted.is_empty() && wanted.len() <= OWN_NAME_BYTES && wanted.chars().all(plain) {
+    if !wanted.is_empty() && wanted.len() <= RESULT_NAME_BYTES && wanted.chars().all(plain) {
         wanted.to_owned()
     } else {
         otherwise.to_owned()
@@ -203,7 +203,7 @@ pub(super) fn plain_name(wanted: &str, otherwise: &str) -> String {
 /// keeps.
 pub(super) fn shown_name(wanted: &str, otherwise: &str) -> String {
     let plain: String = wanted.chars().filter(|c| !c.is_control() && u32::from(*c) < 0x10000).collect();
-    let name = cut(plain.trim(), OWN_NAME_BYTES).trim_end();
+    let name = cut(plain.trim(), RESULT_NAME_BYTES).trim_end();
     if name.is_empty() { otherwise.to_owned() } else { name.to_owned() }
 }
 

@@ -18,7 +18,7 @@ mod render;
 mod rows;
 mod shape;
 
-pub use dialect::Dialect;
+pub use dialect::{Dialect, RESULT_NAME_BYTES};
 
 use crate::access::{Access, Limits, Schema};
 use crate::error::Denied;

@@ -5,6 +5,7 @@ use super::plan::{SURE, Work};
 use super::record::Record;
 use super::suggest;
 use super::words::tell;
+use chrono::Datelike as _;
 use serde::Serialize;
 use serde_json::{Value as Json, json};
 use std::collections::BTreeSet;
@@ -13,6 +14,8 @@ use steward_analysis::chart::Spec;
 use steward_analysis::findings::{Finding, Roles, findings};
 use steward_analysis::frame::{Frame, Value};
 use steward_analysis::planner::{Choice, Reading};
+use steward_analysis::query::Grain;
+use steward_analysis::shape::{self, UnfinishedPeriod};
 use steward_analysis::source::SourceLocation;
 use steward_analysis::tools::Workbench;
 use steward_domain::{
@@ -130,6 +133,8 @@ pub struct Answer {
     /// The error class, which decides the exit code.
     pub error_class: Option<ErrorClass>,
     pub(crate) reading: Option<Reading>,
+    /// The last period of the answer, if the data ends before it does.
+    pub(crate) unfinished: Option<UnfinishedPeriod>,
 }
 
 /// The results of all steps.
@@ -170,6 +175,7 @@ impl Answer {
             error_code: None,
             error_class: None,
             reading: None,
+            unfinished: None,
         }
     }
 
@@ -368,7 +374,27 @@ pub(super) fn compose(bench: &Workbench, work: &Work, done: Done, record: &Recor
         }
         // The tool of a forecast or a change explanation writes its own text.
         let is_told = work.reading.as_ref().is_some_and(|reading| reading.then.is_some());
-        let list = if is_told { Vec::new() } else { findings(&frame, &Roles::guess(&frame)) };
+        let query = (work.reading.iter().flat_map(|reading| &reading.queries))
+            .find(|named| named.name == ended.step.name)
+            .map(|named| &named.query);
+        let mut roles = Roles::guess(&frame);
+        if let Some(query) = query {
+            roles.not_additive = shape::not_additive(query);
+            let period = shape::unfinished(query, bench.session.catalogue());
+            let period = period.filter(|period| frame.rows.len() > 1 && reaches(&frame, period));
+            roles.unfinished = period.map(|period| period.from);
+            if let Some(period) = period.filter(|_| answer.unfinished.is_none()) {
+                warnings.push(format!(
+                    "{} is not complete: the data ends on {}. It is not compared with other periods.",
+                    period.words(),
+                    period.last_day
+                ));
+                answer.unfinished = Some(period);
+            }
+        }
+        // Listed rows are no groups that could be compared.
+        let is_list = frame.fields.len() > 4 && query.is_some_and(shape::lists_rows);
+        let list = if is_told || is_list { Vec::new() } else { findings(&frame, &roles) };
         found.push((ended.call, list));
         answer.tables.push(Shown { title: ended.step.title, frame, cut: output.cut });
     }
@@ -403,6 +429,16 @@ pub(super) fn compose(bench: &Workbench, work: &Work, done: Done, record: &Recor
         .map(|reading| suggest::next(reading, bench.session.catalogue()))
         .unwrap_or_default();
     answer
+}
+
+/// Whether a result has a row of a period.
+fn reaches(frame: &Frame, period: &UnfinishedPeriod) -> bool {
+    frame.rows.iter().flatten().any(|value| match value {
+        Value::Date(day) => *day >= period.from,
+        Value::Time(moment) => moment.date() >= period.from,
+        Value::Int(year) => period.grain == Grain::Year && *year == i64::from(period.from.year()),
+        _ => false,
+    })
 }
 
 /// High, medium or low.

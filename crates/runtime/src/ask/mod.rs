@@ -4,6 +4,7 @@ mod answer;
 mod artifacts;
 mod carry;
 mod effects;
+mod naming;
 mod option;
 mod plan;
 mod propose_model;

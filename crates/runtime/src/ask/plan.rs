@@ -8,7 +8,7 @@ use steward_analysis::blocked;
 use steward_analysis::catalogue::{Catalogue, Table};
 use steward_analysis::judge::ModelVerdict;
 use steward_analysis::outlook::{self, Afterwards};
-use steward_analysis::planner::{ChartWish, Choice, Outcome, Reading};
+use steward_analysis::planner::{ChartKind, ChartWish, Choice, Outcome, Reading};
 use steward_analysis::procedure::{self, Procedure};
 use steward_analysis::query::{Dialect, Expr, Item, Query};
 use steward_analysis::tools::Workbench;
@@ -464,8 +464,17 @@ fn from_procedure(table: &str, procedure: Procedure, visible: &Catalogue) -> Wor
     );
     statistics.after.push("rows".to_owned());
     statistics.invariants = procedure.assumptions.clone();
+    let mut steps = vec![step("rows", "Rows", "sql.run", json!({ "sql": load }), false), statistics];
+    if let Some((x, y)) = steward_analysis::procedure::correlated_columns(&procedure) {
+        let title = format!("{x} and {y}");
+        let arguments =
+            json!({ "input": "rows", "kind": ChartKind::Scatter, "title": title, "x": x, "y": [y] });
+        let mut drawing = step("chart_1", &title, "plot.render", arguments, false);
+        drawing.after.push("rows".to_owned());
+        steps.push(drawing);
+    }
     Work {
-        steps: vec![step("rows", "Rows", "sql.run", json!({ "sql": load }), false), statistics],
+        steps,
         planner: "local",
         confidence: procedure.confidence,
         assumptions: procedure.assumptions.clone(),
@@ -490,6 +499,7 @@ pub(super) fn from_reading(
     planner: &'static str,
 ) -> Work {
     rename(&mut reading, bench.session.catalogue());
+    super::naming::settle_names(&mut reading);
     let mut steps = Vec::new();
     let mut queries: Vec<Query> = reading.queries.iter().map(|named| named.query.clone()).collect();
     for query in &mut queries {
@@ -512,13 +522,19 @@ pub(super) fn from_reading(
         queries = rewritten;
         base = Some(share::BASE.to_owned());
     }
-    for (named, query) in reading.queries.iter().zip(&queries) {
+    for (place, (named, query)) in reading.queries.iter().zip(&queries).enumerate() {
         let arguments = if base.is_some() {
             json!({ "sql": sql::write(query, Dialect::DataFusion), "in_engine": true })
         } else {
             run_arguments(bench, query)
         };
-        let mut run = step(&named.name, &named.title, "sql.run", arguments, reading.then.is_none());
+        // All values of a column are drawn, not listed.
+        let is_drawn_only = place > 0
+            && (reading.charts.iter()).any(|wish| {
+                wish.query == place && matches!(wish.kind, ChartKind::Box | ChartKind::Histogram)
+            });
+        let shown = reading.then.is_none() && !is_drawn_only;
+        let mut run = step(&named.name, &named.title, "sql.run", arguments, shown);
         run.after.extend(base.clone());
         if query.filter.is_some() && !query.group.is_empty() {
             run.invariants.push("filter before aggregate".to_owned());

@@ -2,12 +2,18 @@
 //! comes from.
 
 use super::answer::{Answer, Evidence, Shown};
+use chrono::NaiveDate;
 use std::time::Duration;
 use steward_analysis::about::{COLUMNS, FIRST_ROWS};
 use steward_analysis::findings::Finding;
 use steward_analysis::frame::{Frame, Unit, Value, show};
+use steward_analysis::query::{Expr, Grain};
 use steward_analysis::session::OpenProgress;
+use steward_analysis::shape;
 use steward_domain::CallId;
+
+/// Listed rows with more columns are not described by one of their numbers.
+const MOST_DESCRIBED: usize = 4;
 
 /// Writes the text: that of a procedure, or the first table in a sentence, then findings.
 pub(super) fn tell(
@@ -23,7 +29,7 @@ pub(super) fn tell(
     {
         let lone = first.frame.rows.len() == 1;
         let (line, evidence) = if lone { None } else { headline(&answer.tables, &calls) }
-            .unwrap_or_else(|| sentence(first, *call));
+            .unwrap_or_else(|| sentence(first, *call, &Wording::of(answer, first)));
         lines.push(line);
         answer.evidence.extend(evidence);
     }
@@ -47,12 +53,10 @@ pub(super) fn tell(
             answer.response.summary.key_findings.push(text);
         }
     }
-    if !values.is_empty() {
-        answer
-            .response
-            .summary
-            .key_findings
-            .extend(values.iter().map(|(name, value)| format!("{name}: {}", value.plain())));
+    // The text of a procedure already has its values.
+    if spoken.is_empty() {
+        let line = |(name, value): &(String, Value)| format!("{name}: {}", show(value, Unit::Plain));
+        answer.response.summary.key_findings.extend(values.iter().map(line));
     }
     answer.answer = lines.join("\n");
     if answer.answer.trim().is_empty() {
@@ -60,11 +64,61 @@ pub(super) fn tell(
     }
 }
 
+/// What the query says about the wording of its result.
+#[derive(Debug, Default)]
+struct Wording {
+    /// The columns that are periods.
+    grains: Vec<Option<Grain>>,
+    /// The column that the question is about.
+    main: Option<String>,
+    /// The first day of a last period that is not finished.
+    unfinished: Option<NaiveDate>,
+    /// Rows are listed as they are, in the order of this column.
+    listed_by: Option<String>,
+    /// At most so many rows were asked for.
+    limit: Option<u64>,
+}
+
+impl Wording {
+    fn of(answer: &Answer, table: &Shown) -> Self {
+        let Some(reading) = &answer.reading else { return Self::default() };
+        let place = reading.queries.iter().position(|named| named.name == table.frame.name);
+        let Some((place, named)) = place.and_then(|place| Some((place, reading.queries.get(place)?))) else {
+            return Self::default();
+        };
+        let query = &named.query;
+        let wish = reading.charts.iter().find(|wish| wish.query == place);
+        let order = query.order.first().and_then(|(expr, _)| match expr {
+            Expr::Column(_, name) => Some(name.clone()),
+            _ => None,
+        });
+        Self {
+            grains: shape::grains(query),
+            main: wish.and_then(|wish| wish.y.first().cloned()),
+            unfinished: answer.unfinished.map(|period| period.from),
+            listed_by: order.filter(|_| shape::lists_rows(query)),
+            limit: query.limit,
+        }
+    }
+}
+
 /// The first table in a sentence.
-fn sentence(table: &Shown, call: CallId) -> (String, Vec<Evidence>) {
+fn sentence(table: &Shown, call: CallId, wording: &Wording) -> (String, Vec<Evidence>) {
     let frame = &table.frame;
     let cell = |row: usize, column: usize| {
-        show(frame.cell(row, column), frame.fields.get(column).map(|field| field.unit).unwrap_or_default())
+        let value = frame.cell(row, column);
+        let day = match value {
+            Value::Date(day) => Some(*day),
+            Value::Time(moment) => Some(moment.date()),
+            _ => None,
+        };
+        let grain = wording.grains.get(column).copied().flatten();
+        match (day, grain) {
+            (Some(day), Some(grain @ (Grain::Month | Grain::Quarter | Grain::Year))) => {
+                shape::period_words(day, grain)
+            }
+            _ => show(value, frame.fields.get(column).map(|field| field.unit).unwrap_or_default()),
+        }
     };
     let trace = |row: usize, column: usize| Evidence {
         text: cell(row, column),
@@ -110,7 +164,12 @@ fn sentence(table: &Shown, call: CallId) -> (String, Vec<Evidence>) {
             let pairs = list(rows, &|row| format!("{} ({})", cell(row, 0), cell(row, 1)));
             (format!("{} by {}: {pairs}.", capital(&label(1)), label(0)), evidence)
         }
-        (rows, _) => extremes(frame, &cell, &label).map_or_else(
+        (rows, _) if columns > MOST_DESCRIBED && wording.listed_by.is_some() => listed(table, wording, &cell)
+            .map_or_else(
+                || (format!("{}: {rows} rows.", table.title), Vec::new()),
+                |(line, cells)| (line, cells.into_iter().map(|(row, column)| trace(row, column)).collect()),
+            ),
+        (rows, _) => extremes(frame, wording, &cell, &label).map_or_else(
             || {
                 let names: Vec<String> = (0..columns.min(6)).map(label).collect();
                 let rows = steward_analysis::frame::group(rows as f64, 0, false);
@@ -140,19 +199,34 @@ fn columns_line(frame: &Frame, cell: &dyn Fn(usize, usize) -> String) -> String 
 /// The largest and the smallest value of the first measure, with their labels.
 fn extremes(
     frame: &Frame,
+    wording: &Wording,
     cell: &dyn Fn(usize, usize) -> String,
     label: &dyn Fn(usize) -> String,
 ) -> Option<(String, Vec<(usize, usize)>)> {
-    let measure =
-        (1..frame.fields.len()).find(|column| {
+    let is_measure =
+        |column: &usize| {
             frame.fields.get(*column).is_some_and(|field| {
                 field.kind.is_number() && field.unit != Unit::Year && field.name != "rank"
             }) && frame.column(*column).any(|value| value.number().is_some())
-        })?;
-    let numbers = || (0..frame.rows.len()).filter_map(|row| Some((row, frame.cell(row, measure).number()?)));
+        };
+    let measure = (1..frame.fields.len()).find(is_measure)?;
+    // What stands before the first number names the rows; the number that is meant may stand later.
+    let names = measure;
+    let main = wording.main.as_deref().and_then(|name| frame.position(name));
+    let measure = main.filter(|column| *column > measure && is_measure(column)).unwrap_or(measure);
+    let is_whole = |row: &usize| {
+        let Some(from) = wording.unfinished else { return true };
+        (0..names).all(|column| match frame.cell(*row, column) {
+            Value::Date(day) => *day < from,
+            Value::Time(moment) => moment.date() < from,
+            _ => true,
+        })
+    };
+    let whole = (0..frame.rows.len()).filter(is_whole);
+    let numbers = || whole.clone().filter_map(|row| Some((row, frame.cell(row, measure).number()?)));
     let (highest, _) = numbers().max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0)))?;
     let (lowest, _) = numbers().min_by(|a, b| a.1.total_cmp(&b.1).then(a.0.cmp(&b.0)))?;
-    let name = |row: usize| (0..measure).map(|column| cell(row, column)).collect::<Vec<_>>().join(" · ");
+    let name = |row: usize| (0..names).map(|column| cell(row, column)).collect::<Vec<_>>().join(" · ");
     let line = format!(
         "{} is highest for {} ({}) and lowest for {} ({}), of {} rows.",
         capital(&label(measure)),
@@ -162,8 +236,25 @@ fn extremes(
         cell(lowest, measure),
         frame.rows.len()
     );
-    let labels = |row: usize| (0..=measure).map(move |column| (row, column));
+    let labels = |row: usize| (0..names).chain([measure]).map(move |column| (row, column));
     Some((line, labels(highest).chain(labels(lowest)).collect()))
+}
+
+/// Rows that are listed as they are: how many, and the range of what they are ordered by.
+fn listed(
+    table: &Shown,
+    wording: &Wording,
+    cell: &dyn Fn(usize, usize) -> String,
+) -> Option<(String, Vec<(usize, usize)>)> {
+    let frame = &table.frame;
+    let column = frame.position(wording.listed_by.as_deref()?)?;
+    let name = frame.fields.get(column)?.name.replace('_', " ");
+    let last = frame.rows.len().checked_sub(1)?;
+    let count = steward_analysis::frame::group(frame.rows.len() as f64, 0, false);
+    let first = if wording.limit == Some(frame.rows.len() as u64) { "the first " } else { "" };
+    let (from, to) = (cell(0, column), cell(last, column));
+    let line = format!("{}: {first}{count} rows, ordered by {name}, from {from} to {to}.", table.title);
+    Some((line, vec![(0, column), (last, column)]))
 }
 
 /// The total in one line, with its change against the previous period.

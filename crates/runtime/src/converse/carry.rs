@@ -7,6 +7,7 @@ use super::effects::{TurnEffects, TurnStep};
 use super::find::Checked;
 use super::memory::Memory;
 use super::model_turn::ModelMemory;
+use super::request;
 use super::{ChatService, ProgressEvent, Turn, Watch};
 use crate::ask::{Answer, Ask, Reading, Record};
 use crate::error::Result;
@@ -282,7 +283,8 @@ impl Work {
         for arguments in &mut calls {
             self.complete_arguments(tool, step, given, arguments);
         }
-        if step.destructive || self.is_guessed(step, tool) {
+        let requested = step.read_only || self.turn.choice.is_some() || request::is_plain(&self.turn.said);
+        if step.destructive || !requested || self.is_guessed(step, tool) {
             ended.came = StepOutcome::Confirm(self.exact(step, tool, calls, &ended.targets));
             return ended;
         }
@@ -325,7 +327,17 @@ impl Work {
             }
             _ => false,
         };
-        !claimed && others && !named && !known
+        let servers = snapshot
+            .tools
+            .keys()
+            .filter_map(|name| snapshot.get(name, None).and_then(|other| other.definition.server.as_ref()));
+        // "mail: get the page": the user named another server.
+        let elsewhere = !named
+            && servers.into_iter().any(|other| {
+                other != server
+                    && self.turn.said.to_lowercase().starts_with(&format!("{other}:").to_lowercase())
+            });
+        elsewhere || !claimed && others && !named && !known
     }
 
     /// Adds the result of a call to the step.

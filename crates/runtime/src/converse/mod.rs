@@ -32,6 +32,7 @@ mod plan_first;
 pub(crate) use plan_first::signature_of;
 mod readers;
 mod reply;
+mod request;
 mod run_progress;
 pub(crate) use run_progress::RunProgress;
 

@@ -9,6 +9,7 @@
     reason = "a test may fail loudly"
 )]
 
+mod answers;
 mod approvals;
 mod boards;
 mod callers;

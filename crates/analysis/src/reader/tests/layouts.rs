@@ -179,3 +179,36 @@ fn row_names_without_a_header_shift_the_names() {
     let only_data = csv("a,b\n1,2,\n3,4,\n");
     assert_eq!(names_of(&only_data), ["a", "b"]);
 }
+
+#[test]
+fn total_lines_are_left_out_of_delimited_text() {
+    let invoices = csv(
+        "No;Date;Customer;Net;Status\nR1;02.01.2025;Alpha;1.200,50 €;paid\nR2;03.01.2025;Beta;300,00 €;open\nTotal;;;1.500,50 €;\n",
+    );
+    assert_eq!(invoices.frame.rows.len(), 2, "{:?}", invoices.warnings);
+    assert!(
+        invoices.warnings.iter().any(|line| line.contains("1 total was left out: row 3 (Total)")),
+        "{:?}",
+        invoices.warnings
+    );
+    let budget = csv(
+        "Department,Type,Jan,Feb\nSales,Travel,10,\"1,000\"\nSales,Rent,(5),20\nSales total,,5,\"1,020\"\nHR,Rent,7,8\nHR total,,7,8\nGrand total,,12,\"1,028\"\n",
+    );
+    assert_eq!(budget.frame.rows.len(), 3, "{:?}", budget.warnings);
+    // The label would not fit the column of dates or numbers that it stands in.
+    let days = csv("day,visits\n2024-01-01,10\n2024-01-02,20\n2024-01-03,30\nTotal,60\n");
+    assert_eq!((kinds(&days), days.frame.rows.len()), (vec![Kind::Date, Kind::Integer], 3));
+    let named = csv("station,fuel,litres\nTotal,diesel,10\nShell,diesel,20\nTotal,petrol,15\n");
+    assert_eq!(named.frame.rows.len(), 3, "a name is no total unless the numbers add up");
+    assert!(named.warnings.iter().any(|line| line.contains("named like a total")), "{:?}", named.warnings);
+}
+
+#[test]
+fn columns_named_by_months_are_a_header() {
+    for head in ["Jan 2026,Feb 2026", "2026-01,2026-02", "01/2026,02/2026", "2026-01-31,2026-02-28"] {
+        let read = csv(&format!("dept,{head}\nSales,10,20\nHR,30,40\nIT,50,60\n"));
+        assert_eq!(read.frame.rows.len(), 3, "{head}: {:?}", read.warnings);
+    }
+    let data = csv("2026-01-31,2026-02-28\n2026-03-31,2026-04-30\n2026-05-31,2026-06-30\n");
+    assert_eq!(data.frame.rows.len(), 3, "dates above dates are data");
+}
