@@ -96,7 +96,10 @@ export async function accessible(page, where) {
   await apart(page, where);
 }
 
-/** No text touches the element beside it: "As of" and "Nov 18" are two words. */
+/**
+ * No text touches the element beside it: "As of" and "Nov 18" are two words. No bracket or comma
+ * stands apart from what it belongs to.
+ */
 export async function apart(page, where) {
   const glued = await page.evaluate(() => {
     const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
@@ -113,6 +116,8 @@ export async function apart(page, where) {
       const last = before;
       before = node;
       if (!last || last.parentElement === node.parentElement) continue;
+      const stray = /[(“„] $/.test(last.data) || (/\S$/.test(last.data) && /^ [,;.)]/.test(node.data));
+      if (stray) found.push(`${last.data.slice(-20)}|${node.data.slice(0, 20)} (a space too many)`);
       const [end, begin] = [last.data.at(-1), node.data[0]];
       if (!/[\p{L}\p{N},;:·)]/u.test(end) || !/[\p{L}\p{N}(]/u.test(begin)) continue;
       const [left, right] = [edge(last, last.data.length - 1), edge(node, 0)];

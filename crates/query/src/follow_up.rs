@@ -10,6 +10,7 @@ use crate::planner::{FOLLOW_UP, Meaning, Outcome, Reading};
 use crate::propose;
 use crate::reader;
 use chrono::NaiveDate;
+use steward_text::tokens::tokenize;
 
 /// Whether a message can be read as an edit of the question before: it leans on that question,
 /// changes it, and every word of it that carries meaning has a part in the change.
@@ -34,6 +35,29 @@ pub fn is_edit(
     let plain = wish.as_ref().map_or(message, |wish| wish.question.as_str());
     let edited = reader::edits(plain, catalogue, form, anchor, meaning);
     edited.iter().any(|edit| edit.unexplained.is_empty() && (edit.form != *form || wish.is_some()))
+}
+
+/// Words that begin an edit and nothing else.
+const BEGINNINGS: &[&str] = &[
+    "only",
+    "just",
+    "without",
+    "excluding",
+    "except",
+    "exclude",
+    "by",
+    "per",
+    "sort",
+    "filter",
+    "limit",
+    "top",
+];
+
+/// Whether a message begins like an edit, also when its other words are not found in the data.
+#[must_use]
+pub fn begins_edit(message: &str) -> bool {
+    let (tokens, _) = tokenize(message);
+    tokens.len() > 1 && tokens.first().is_some_and(|token| BEGINNINGS.contains(&token.word.as_str()))
 }
 
 /// The same for a question that the planner read.

@@ -54,7 +54,6 @@ fn a_part_that_changes_the_question_is_an_edit() {
         "top 3",
         "why did it drop in February?",
         "forecast next quarter",
-        "and tonnage?",
         "in percent of the total",
     ];
     check(&messages, true);

@@ -72,3 +72,11 @@ fn another_value_replaces_the_one_before() {
         ("and Oban?", "40"),
     ]);
 }
+
+#[test]
+fn another_group_keeps_the_measure() {
+    ferries().check_turns(&[
+        ("total tonnage by harbour", "Riga 11; Oban 7; Kiel 3"),
+        ("by operator", "Grey 12; Blue 9"),
+    ]);
+}

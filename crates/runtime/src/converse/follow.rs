@@ -10,7 +10,7 @@ use super::{ChatService, Opened};
 use crate::error::Result;
 use std::sync::Arc;
 use steward_analysis::catalogue::Catalogue;
-use steward_analysis::follow_up::is_edit;
+use steward_analysis::follow_up::{begins_edit, is_edit};
 use steward_domain::DomainName;
 use steward_language::understand::{Act, Answered, Kind, Step, Understood};
 use steward_policy::Access;
@@ -34,8 +34,8 @@ impl ChatService {
             _ if self.is_edit(opened, &data).await? => Some(EDIT),
             Kind::Act if asks(&understood, &data) => Some(EDIT),
             Kind::OutOfScope => Some(REST),
-            // Not small talk, only words that no tool knows.
-            Kind::Chat if understood.found_nothing() => Some(REST),
+            // "Only the moon" is no small talk.
+            Kind::Chat if begins_edit(said) => Some(REST),
             Kind::Act if understood.question.is_some() => Some(REST),
             _ => None,
         };
