@@ -17,6 +17,7 @@ mod chat_servers;
 mod conversations;
 mod cut_off;
 mod decisions;
+mod documented;
 mod edges;
 mod fake_model;
 mod live_model;
