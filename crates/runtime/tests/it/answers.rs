@@ -98,7 +98,7 @@ async fn a_correlation_has_a_verdict_and_a_scatter_chart() {
 async fn missing_values_are_a_table() {
     let fixture = Fixture::new();
     let answer = answered(&fixture, "missing values", &retail("sales.csv")).await;
-    assert!(answer.answer.contains("in 1 of 14 columns of 6542 rows: amount (36)."), "{}", answer.answer);
+    assert!(answer.answer.contains("in 1 of 14 columns of 6,542 rows: amount (36)."), "{}", answer.answer);
     assert_eq!(answer.tables[0].frame.rows.len(), 14);
     assert!(!file(&answer, "report.md").contains("{'"));
 }
