@@ -55,6 +55,16 @@ pub(crate) struct SqliteSource {
     views: Arc<BTreeSet<String>>,
 }
 
+/// Whether a table is one in which a virtual table (full-text search, R*Tree) keeps its rows.
+fn is_shadow(name: &str, of: &str) -> bool {
+    const PARTS: [&str; 11] = [
+        "content", "data", "idx", "docsize", "config", "segments", "segdir", "stat", "node", "parent", "rowid",
+    ];
+    let (name, of) = (name.to_lowercase(), of.to_lowercase());
+    let part = name.strip_prefix(&of).and_then(|rest| rest.strip_prefix('_'));
+    part.is_some_and(|part| PARTS.contains(&part))
+}
+
 impl SqliteSource {
     /// Opens a file for reading.
     pub(crate) fn open(path: &Path) -> Result<Self> {
@@ -88,15 +98,11 @@ impl SqliteSource {
         let mut names: Vec<String> =
             self.rows(names, 2_000)?.0.rows.iter().filter_map(|row| row.first().map(Value::plain)).collect();
         // The tables in which a virtual table keeps its rows hold its columns under other names.
-        let shadows = "SELECT name FROM pragma_table_list WHERE type = 'shadow'";
-        let shadows: BTreeSet<String> = self
-            .rows(shadows, 10_000)?
-            .0
-            .rows
-            .iter()
-            .filter_map(|row| row.first().map(Value::plain))
-            .collect();
-        names.retain(|name| !shadows.contains(name));
+        let virtual_tables = "SELECT name FROM sqlite_master WHERE type = 'table' AND sql LIKE 'CREATE VIRTUAL%'";
+        let virtual_tables = self.rows(virtual_tables, 2_000)?.0.rows;
+        let virtual_tables: Vec<String> =
+            virtual_tables.iter().filter_map(|row| row.first().map(Value::plain)).collect();
+        names.retain(|name| !virtual_tables.iter().any(|of| is_shadow(name, of)));
         let mut tables = Vec::new();
         let mut joins = Vec::new();
         for name in names {
