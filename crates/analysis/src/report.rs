@@ -78,6 +78,8 @@ pub struct ReportInput<'a> {
     pub sources: Vec<(String, String)>,
     /// The queries: title and SQL.
     pub queries: Vec<(String, String)>,
+    /// Numbers in the answer and the findings, each with the place of its query.
+    pub number_queries: Vec<(String, usize)>,
     /// The confidence.
     pub confidence: Option<Confidence>,
     /// Ids and hashes that link the report to its run.

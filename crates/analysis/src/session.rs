@@ -108,6 +108,7 @@ pub struct Session {
     /// Notes about the data for the reader of an answer: lines omitted, formats assumed.
     warnings: Vec<String>,
     assumptions: Vec<String>,
+    notes: Vec<String>,
     /// The temporary folder of unpacked files.
     scratch: Arc<Scratch>,
     /// Bytes fetched from other machines.
@@ -181,6 +182,7 @@ impl Session {
                 .collect(),
             warnings: self.warnings.clone(),
             assumptions: self.assumptions.clone(),
+            notes: self.notes.clone(),
             fetched: self.bytes_fetched(),
         }
     }
@@ -213,6 +215,12 @@ impl Session {
     #[must_use]
     pub fn assumptions(&self) -> &[String] {
         &self.assumptions
+    }
+
+    /// What a profile says about how values were read, and answers do not repeat.
+    #[must_use]
+    pub fn notes(&self) -> &[String] {
+        &self.notes
     }
 
     /// Bytes fetched from buckets and web servers so far.

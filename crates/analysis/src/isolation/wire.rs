@@ -93,6 +93,7 @@ pub(crate) struct Description {
     pub(crate) spelled: Vec<(String, String, BTreeMap<String, String>)>,
     pub(crate) warnings: Vec<String>,
     pub(crate) assumptions: Vec<String>,
+    pub(crate) notes: Vec<String>,
     /// Bytes that were fetched from other machines.
     #[serde(default)]
     pub(crate) fetched: u64,

@@ -96,6 +96,7 @@ fn missing_table(asked: &NamedFigure, stages: &[Frame]) -> Option<(Frame, String
     let [Part { measure: Measure::MissingByColumn, after, .. }] = asked.parts.as_slice() else { return None };
     let frame = stages.get(*after).or(stages.last())?;
     let rows = frame.rows.len();
+    let rows_text = crate::frame::group(rows as f64, 0, false);
     let missing = |place: usize| frame.column(place).filter(|value| value.is_null()).count();
     let mut counts: Vec<(String, usize)> = (frame.fields.iter().enumerate())
         .map(|(place, field)| (field.name.trim().to_owned(), missing(place)))
@@ -116,13 +117,13 @@ fn missing_table(asked: &NamedFigure, stages: &[Frame]) -> Option<(Frame, String
         .collect();
     let columns = counts.iter().filter(|(_, count)| *count > 0).count();
     let text = if columns == 0 {
-        format!("No values are missing in {} columns of {rows} rows.", counts.len())
+        format!("No values are missing in {} columns of {rows_text} rows.", counts.len())
     } else {
         let total: usize = counts.iter().map(|(_, count)| count).sum();
         let more = columns.saturating_sub(MOST_NAMED);
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         format!(
-            "{total} values are missing, in {columns} of {} columns of {rows} rows: {}{more}.",
+            "{total} values are missing, in {columns} of {} columns of {rows_text} rows: {}{more}.",
             counts.len(),
             gaps.join(", ")
         )

@@ -194,8 +194,13 @@ impl Evidence {
                     && self.percent == 0))
     }
 
-    /// The number style, and what had to be assumed.
-    pub(super) fn style(&self, decimal_comma: bool, assumptions: &mut Vec<String>) -> Style {
+    /// The number style, what had to be assumed, and what is worth a note in a profile.
+    pub(super) fn style(
+        &self,
+        decimal_comma: bool,
+        assumptions: &mut Vec<String>,
+        notes: &mut Vec<String>,
+    ) -> Style {
         let (points, commas) = (self.mark(Mark::Point), self.mark(Mark::Comma));
         let by_comma = if points == commas { decimal_comma } else { commas > points };
         let decimal = if by_comma { ',' } else { '.' };
@@ -211,7 +216,7 @@ impl Evidence {
             && (by_comma || self.signs.is_empty())
         {
             let plain = Value::Float(number).plain();
-            assumptions.push(format!("{sample} was read as the number {plain}"));
+            notes.push(format!("{sample} was read as the number {plain}"));
         }
         if self.signs.len() > 1 {
             let signs: Vec<String> = self.signs.iter().map(char::to_string).collect();

@@ -27,6 +27,8 @@ pub struct Guess {
     pub examples: Vec<String>,
     /// Assumptions that the values did not force.
     pub assumptions: Vec<String>,
+    /// What a profile says about the reading, and answers do not.
+    pub notes: Vec<String>,
     /// Whether every value is in machine format, so that a typed reader may be used.
     pub plain: bool,
 }
@@ -113,8 +115,9 @@ pub fn guess<'a>(values: impl Iterator<Item = &'a str> + Clone, label: &str, dec
         evidence.add(value);
     }
     let mut assumptions = Vec::new();
-    let format = choose(&evidence, values.clone(), hint, decimal_comma, &mut assumptions);
-    let guess = settle(format, &evidence, values.clone(), assumptions);
+    let mut notes = Vec::new();
+    let format = choose(&evidence, values.clone(), hint, decimal_comma, &mut assumptions, &mut notes);
+    let guess = Guess { notes, ..settle(format, &evidence, values.clone(), assumptions) };
     if enough(evidence.total - guess.bad.min(evidence.total), evidence.total)
         || guess.format == ValueFormat::Text
     {
@@ -130,6 +133,7 @@ fn choose<'a>(
     hint: Hint,
     decimal_comma: bool,
     assumptions: &mut Vec<String>,
+    notes: &mut Vec<String>,
 ) -> ValueFormat {
     if let Some(words) = evidence.words() {
         return ValueFormat::Boolean { words };
@@ -160,7 +164,7 @@ fn choose<'a>(
     if let Some(format) = counted_time(evidence, values.clone(), hint, assumptions) {
         return format;
     }
-    let style = evidence.style(decimal_comma, assumptions);
+    let style = evidence.style(decimal_comma, assumptions, notes);
     let whole = !style.percent && !style.scaled && evidence.exponents == 0;
     let written_whole = values.filter(|text| !is_nothing(text)).all(|text| {
         // `5.0` is whole, but was written as a measurement.
@@ -225,6 +229,7 @@ fn settle<'a>(
         bad,
         examples,
         assumptions,
+        notes: Vec::new(),
         plain,
     }
 }

@@ -38,6 +38,8 @@ pub struct ColumnRead {
     pub bad: usize,
     /// The assumptions.
     pub assumptions: Vec<String>,
+    /// What a profile says about the reading, and answers do not.
+    pub notes: Vec<String>,
     /// Whether every value is in machine format.
     pub plain: bool,
     /// For times in local formats: the original spelling of each.
@@ -393,6 +395,7 @@ fn add_column(read: &mut Read, source: usize, name: &str, label: &str, found: Gu
         nulls: found.nulls,
         bad: found.bad,
         assumptions: found.assumptions,
+        notes: found.notes,
         plain: found.plain,
         spelled: BTreeMap::new(),
     });

@@ -79,6 +79,7 @@ pub(super) fn read(rows: &[BodyRow], labels: &[String], named: bool, warnings: V
             nulls,
             bad: typed.bad.count,
             assumptions: typed.assumptions,
+            notes: Vec::new(),
             plain: true,
             spelled: BTreeMap::new(),
         });

@@ -63,7 +63,9 @@ pub fn html(input: &ReportInput<'_>) -> String {
     answer(&mut out, input);
     if !input.findings.is_empty() {
         out.push_str("<section>\n<h2>Key findings</h2>\n<ol class=\"findings\">\n");
-        items(&mut out, &input.findings);
+        for finding in &input.findings {
+            let _ = writeln!(out, "<li dir=\"auto\">{}</li>", linked(finding.trim(), &input.number_queries));
+        }
         out.push_str("</ol>\n</section>\n");
     }
     charts(&mut out, input);
@@ -96,9 +98,45 @@ fn head(out: &mut String, input: &ReportInput<'_>, title: &str) {
 }
 
 pub(super) fn inline(text: &str) -> String {
+    inline_linked(text, &[])
+}
+
+/// Text whose numbers link to the queries that they come from.
+fn linked(text: &str, numbers: &[(String, usize)]) -> String {
+    let (mut out, mut rest) = (String::new(), text);
+    while !rest.is_empty() {
+        // The first number in the text, and the longest of those that start there.
+        let next = (numbers.iter())
+            .filter(|(number, _)| number.contains(|c: char| c.is_ascii_digit()))
+            .filter_map(|(number, query)| Some((whole_match(rest, number)?, number, query)))
+            .min_by_key(|(at, number, _)| (*at, std::cmp::Reverse(number.len())));
+        let Some((at, number, query)) = next else { break };
+        let (before, after) = rest.split_at_checked(at).unwrap_or((rest, ""));
+        let _ = write!(out, "{}<a href=\"#query-{}\">{}</a>", escape(before), query + 1, escape(number));
+        rest = after.get(number.len()..).unwrap_or_default();
+    }
+    out.push_str(&escape(rest));
+    out
+}
+
+/// Where a number stands in a text, not as a part of a longer one.
+fn whole_match(text: &str, number: &str) -> Option<usize> {
+    let is_part = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
+    text.match_indices(number).map(|(at, _)| at).find(|at| {
+        let mut before = text.get(..*at).unwrap_or_default().chars().rev();
+        let (last, earlier) = (before.next(), before.next());
+        let continues = matches!(last, Some('.' | ',')) && earlier.is_some_and(|c| c.is_ascii_digit());
+        let mut after = text.get(at + number.len()..).unwrap_or_default().chars();
+        let (next, second) = (after.next(), after.next());
+        let is_longer = matches!(next, Some('.' | ',')) && second.is_some_and(|c| c.is_ascii_digit());
+        !is_part(last) && !continues && !is_part(next) && !is_longer
+    })
+}
+
+fn inline_linked(text: &str, numbers: &[(String, usize)]) -> String {
     let piece = |piece: Piece<'_>| match piece {
-        Piece::Text(text) => escape(text).replace('\n', "<br>\n"),
-        Piece::Bold(text) => format!("<strong>{}</strong>", escape(text)),
+        Piece::Text(text) => linked(text, numbers).replace('\n', "<br>\n"),
+        Piece::Bold(text) => format!("<strong>{}</strong>", linked(text, numbers)),
         Piece::Code(text) => format!("<code>{}</code>", escape(text)),
     };
     pieces(text).into_iter().map(piece).collect()
@@ -110,11 +148,14 @@ fn answer(out: &mut String, input: &ReportInput<'_>) {
         for block in blocks(&input.answer) {
             match block {
                 Block::Paragraph(text) => {
-                    let _ = writeln!(out, "<p dir=\"auto\">{}</p>", inline(&text));
+                    let text = inline_linked(&text, &input.number_queries);
+                    let _ = writeln!(out, "<p dir=\"auto\">{text}</p>");
                 }
                 Block::List(items) => {
-                    let items: String =
-                        items.iter().map(|item| format!("<li>{}</li>\n", inline(item))).collect();
+                    let items: String = items
+                        .iter()
+                        .map(|item| format!("<li>{}</li>\n", inline_linked(item, &input.number_queries)))
+                        .collect();
                     let _ = writeln!(out, "<ul>\n{items}</ul>");
                 }
             }
@@ -203,10 +244,19 @@ fn tables(out: &mut String, input: &ReportInput<'_>) {
             );
         }
         table(out, frame, title, index);
+        if let Some(query) = query_of(input, title) {
+            let _ = writeln!(out, "<p class=\"small\"><a href=\"#query-{}\">Query</a></p>", query + 1);
+        }
     }
     if !input.tables.is_empty() {
         out.push_str("</section>\n");
     }
+}
+
+/// The query of a table: the one with its title, or the only one.
+fn query_of(input: &ReportInput<'_>, title: &str) -> Option<usize> {
+    let only = (input.queries.len() == 1).then_some(0);
+    input.queries.iter().position(|(query, _)| query == title).or(only)
 }
 
 pub(super) fn table(out: &mut String, frame: &Frame, title: &str, index: usize) {
@@ -255,7 +305,8 @@ fn appendix(out: &mut String, input: &ReportInput<'_>) {
         }
         let _ = write!(
             out,
-            "<h3>{}</h3>\n<pre><code>{}</code></pre>\n",
+            "<h3 id=\"query-{}\">{}</h3>\n<pre><code>{}</code></pre>\n",
+            index + 1,
             escape(title.trim()),
             escape(sql.trim())
         );
@@ -280,6 +331,16 @@ fn pairs(out: &mut String, heading: &str, pairs: &[(String, String)], class: &st
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_link_to_their_queries() {
+        let numbers = [("12".to_owned(), 0), ("1,912".to_owned(), 1), ("<b>5".to_owned(), 0)];
+        assert_eq!(
+            linked("1,912 of 12 & 12.5, 3,12 <b>5", &numbers),
+            "<a href=\"#query-2\">1,912</a> of <a href=\"#query-1\">12</a> &amp; 12.5, 3,12 \
+             <a href=\"#query-1\">&lt;b&gt;5</a>"
+        );
+    }
 
     #[test]
     fn only_shapes_are_taken_in() {

@@ -24,6 +24,7 @@ fn input(frame: &Frame) -> ReportInput<'_> {
         tables: vec![(frame, evil.clone())],
         charts: vec![(evil.clone(), "<svg><title>t</title></svg>".into(), "chart 1).png".into())],
         sources: vec![(evil.clone(), evil.clone())],
+        number_queries: Vec::new(),
         queries: vec![(evil.clone(), "SELECT '```' -- <b>".into())],
         confidence: Some(Confidence { level: Level::Medium, reasons: vec![evil.clone()] }),
         proof: vec![("hash".into(), "abc".into())],

@@ -81,7 +81,8 @@ impl Session {
 
     /// A session whose data is held by another process.
     pub(crate) fn over(holder: Remote, described: Description, options: Options) -> Result<Self> {
-        let Description { places, catalogue, tables, spelled, warnings, assumptions, fetched } = described;
+        let Description { places, catalogue, tables, spelled, warnings, assumptions, notes, fetched } =
+            described;
         let traffic = remote::Traffic::default();
         traffic.add(fetched);
         Ok(Self {
@@ -97,6 +98,7 @@ impl Session {
             spelled: spelled.into_iter().map(|(table, column, words)| ((table, column), words)).collect(),
             warnings,
             assumptions,
+            notes,
             scratch: Arc::new(Scratch::new(options.unpacked)),
             traffic,
             remote: Some(holder),
@@ -132,6 +134,7 @@ impl Session {
             spelled: BTreeMap::new(),
             warnings,
             assumptions: Vec::new(),
+            notes: Vec::new(),
             scratch: Arc::new(Scratch::new(options.unpacked)),
             traffic: remote::Traffic::default(),
             remote: None,
@@ -254,6 +257,7 @@ impl Session {
                     for mut loaded in tables {
                         self.warnings.append(&mut loaded.warnings);
                         self.assumptions.append(&mut loaded.assumptions);
+                        self.notes.append(&mut loaded.notes);
                         let plain = files::table_name(&loaded.stem);
                         let wanted = match &place {
                             SourceLocation::File { name: Some(name), .. } if several => {

@@ -36,11 +36,18 @@ pub fn period_words(day: NaiveDate, grain: Grain) -> String {
 /// The grain of each column of a result that is a period.
 #[must_use]
 pub fn grains(query: &Query) -> Vec<Option<Grain>> {
-    let grain = |expr: &Expr| match expr {
-        Expr::Truncate(grain, _) => Some(*grain),
+    query.items.iter().map(|item| grain(&item.expr, query)).collect()
+}
+
+fn grain(expr: &Expr, query: &Query) -> Option<Grain> {
+    match (expr, &query.from) {
+        (Expr::Truncate(grain, _), _) => Some(*grain),
+        (Expr::Column(_, name), Some(inner)) => {
+            let item = inner.items.iter().find(|item| item.name == *name)?;
+            grain(&item.expr, inner)
+        }
         _ => None,
-    };
-    query.items.iter().map(|item| grain(&item.expr)).collect()
+    }
 }
 
 /// The last period of the result, if the data ends before it does. Data that has one record for

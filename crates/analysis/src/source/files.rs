@@ -45,6 +45,8 @@ pub(crate) struct Loaded {
     pub(crate) rows: Rows,
     pub(crate) warnings: Vec<String>,
     pub(crate) assumptions: Vec<String>,
+    /// What a profile says about the reading, and answers do not.
+    pub(crate) notes: Vec<String>,
     /// Original spellings of times: (column, value, spelling).
     pub(crate) spelled: Vec<(String, BTreeMap<String, String>)>,
     /// Whether files of a series with it are one table.
@@ -299,7 +301,7 @@ fn whole(piece: &Piece, read: Read) -> Loaded {
         primary_key: profile::key(&columns),
         columns,
     };
-    let (warnings, assumptions) = said(&piece.shown, &read);
+    let (warnings, assumptions, notes) = said(&piece.shown, &read);
     let spelled = (read.frame.fields.iter().zip(&read.columns))
         .filter(|(_, column)| !column.spelled.is_empty())
         .map(|(field, column)| (field.name.clone(), column.spelled.clone()))
@@ -310,22 +312,20 @@ fn whole(piece: &Piece, read: Read) -> Loaded {
         rows: Rows::Frame(Arc::new(read.frame)),
         warnings,
         assumptions,
+        notes,
         spelled,
         series: true,
         path: piece.path.clone(),
     }
 }
 
-fn said(path: &Path, read: &Read) -> (Vec<String>, Vec<String>) {
+fn said(path: &Path, read: &Read) -> (Vec<String>, Vec<String>, Vec<String>) {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let warnings = read.warnings.iter().map(|warning| format!("{name}: {warning}")).collect();
-    let assumptions = read
-        .columns
-        .iter()
-        .flat_map(|column| &column.assumptions)
-        .map(|said| format!("{name}: {said}"))
-        .collect();
-    (warnings, assumptions)
+    let named = |said: &String| format!("{name}: {said}");
+    let assumptions = read.columns.iter().flat_map(|column| &column.assumptions).map(named).collect();
+    let notes = read.columns.iter().flat_map(|column| &column.notes).map(named).collect();
+    (warnings, assumptions, notes)
 }
 
 fn large_csv(piece: &Piece, size: u64, looked_at: u64) -> Result<Loaded> {
@@ -374,7 +374,7 @@ fn large_csv(piece: &Piece, size: u64, looked_at: u64) -> Result<Loaded> {
             })
             .collect(),
     };
-    let (warnings, mut assumptions) = said(&piece.shown, &read);
+    let (warnings, mut assumptions, notes) = said(&piece.shown, &read);
     assumptions.retain(|said| !said.is_empty());
     let table = Table {
         name: String::new(),
@@ -390,6 +390,7 @@ fn large_csv(piece: &Piece, size: u64, looked_at: u64) -> Result<Loaded> {
         rows: Rows::Scan(scan),
         warnings,
         assumptions,
+        notes,
         spelled: Vec::new(),
         series: true,
         path: path.to_owned(),

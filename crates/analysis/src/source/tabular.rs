@@ -45,6 +45,7 @@ pub(super) fn sampled(
         rows: Rows::Registered(provider),
         warnings: Vec::new(),
         assumptions: Vec::new(),
+        notes: Vec::new(),
         spelled: Vec::new(),
         series: false,
         path: path.to_owned(),

@@ -281,6 +281,12 @@ fn report_input<'a>(
             })
             .collect(),
         queries: answer.sql.iter().map(|run| (run.title.clone(), run.sql.clone())).collect(),
+        number_queries: (answer.evidence.iter())
+            .filter_map(|evidence| {
+                let query = answer.sql.iter().position(|run| run.call_id == evidence.call_id)?;
+                Some((evidence.text.clone(), query))
+            })
+            .collect(),
         confidence: Some(report::Confidence { level: confidence, reasons: Vec::new() }),
         proof: vec![
             ("Request".to_owned(), record.task.to_string()),

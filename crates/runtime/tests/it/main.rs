@@ -18,6 +18,7 @@ mod conversations;
 mod cut_off;
 mod data_talks;
 mod decisions;
+mod documented;
 mod edges;
 mod fake_model;
 mod live_model;

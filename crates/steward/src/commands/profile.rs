@@ -39,12 +39,13 @@ pub(super) async fn run(context: &Context, command: &ProfileCommand) -> Result<(
     }
     if context.json {
         document(
-            &json!({ "tables": profiles, "warnings": bench.session.warnings(), "assumptions": bench.session.assumptions() }),
+            &json!({ "tables": profiles, "warnings": bench.session.warnings(), "assumptions": bench.session.assumptions(), "notes": bench.session.notes() }),
         );
         return Ok(());
     }
     profiles.iter().for_each(show);
     bench.session.assumptions().iter().for_each(|said| say(paint(Tone::Quiet, &format!("Assumed: {said}"))));
+    bench.session.notes().iter().for_each(|said| say(paint(Tone::Quiet, &format!("Note: {said}"))));
     bench.session.warnings().iter().for_each(|said| say(paint(Tone::Warn, &format!("Careful: {said}"))));
     Ok(())
 }

@@ -78,7 +78,7 @@ fn the_column_decides_which_separator_is_decimal() {
     assert_eq!(fraction.kind, Kind::Number);
     let ambiguous = column("x", &["1,234", "5,678"]);
     assert_eq!((ambiguous.kind, ambiguous.format.integer("1,234")), (Kind::Integer, Some(1234)));
-    assert_eq!(ambiguous.assumptions, ["1,234 was read as the number 1234"]);
+    assert_eq!(ambiguous.notes, ["1,234 was read as the number 1234"]);
     let by_file = guess(["1,234", "5,678"].into_iter(), "x", true);
     assert_eq!(by_file.format.number("1,234"), Some(1.234));
     let points = column("x", &["1.234", "5.678"]);
