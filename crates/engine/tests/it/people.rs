@@ -135,11 +135,12 @@ fn timeout_has_the_outcome_of_the_node() {
 #[test]
 fn a_timeout_says_that_there_was_no_decision() {
     let node = json!({ "type": "human", "on_timeout": "reject", "expires_seconds": 60 });
-    let mut run = human(node, json!([]));
+    let plain = json!([{ "from": "look", "to": "yes" }, { "from": "yes", "to": "no" }]);
+    let mut run = human(node, plain);
     run.wait();
     let failure = run.failed();
     assert_eq!(failure.code, Code::Rejected);
-    assert!(failure.message.starts_with("Timed out: no decision by "), "{}", failure.message);
+    assert_eq!(failure.message, "look: Timed out: no decision by 2026-01-01 00:01 UTC");
 }
 
 #[test]
