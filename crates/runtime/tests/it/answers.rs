@@ -30,7 +30,7 @@ async fn shares_are_shown_once_as_percentages_in_every_output() {
     let frame = &answer.tables[0].frame;
     let share = frame.fields.last().unwrap();
     assert_eq!(share.unit, steward_analysis::frame::Unit::Percent);
-    assert_eq!(answer.charts[0].spec.y, [share.name.clone()], "the shares are drawn");
+    assert_eq!(answer.charts[0].spec.y, std::slice::from_ref(&share.name), "the shares are drawn");
 }
 
 /// Orders of every day from January 2025 to 15 November 2026, with a total line at the end.
