@@ -15,7 +15,7 @@ import json
 import numpy as np
 
 RIDGE = 3.0
-SET_WEIGHT = {"everyday": 1.0, "people": 1.0, "practice": 1.5, "fitting": 3.0}
+SET_WEIGHT = {"everyday": 1.0, "people": 1.0, "practice": 1.5, "fitting": 3.0, "recent": 1.5}
 FEWEST = 8
 
 

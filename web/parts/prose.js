@@ -103,8 +103,7 @@ function linked(text, numbers, onNumber) {
     out.push(
       text.slice(from, match.index - before.length),
       html`<span class="nowrap"
-        >${before}
-        <button
+        >${before}<button
           class="number"
           type="button"
           title="Where this number comes from"

@@ -1,6 +1,7 @@
 // Schedules: questions and workflows that run by the clock, and the alerts on their answers.
 import { html } from '../html.js';
 import { part, post, remove } from '../api.js';
+import * as format from '../format.js';
 import { Icon } from '../parts/icons.js';
 import { Empty, More, Read, usePages } from '../parts/states.js';
 import { Head, Time } from '../parts/bits.js';
@@ -9,6 +10,10 @@ import { say, sayProblem } from '../parts/toast.js';
 
 /** @type {Record<string, string>} */
 const STATES = { clear: 'Clear', standing: 'Standing', acknowledged: 'Acknowledged' };
+
+/** @param {unknown} value the last value of an alert: a number, a text, or nothing yet */
+const valueOf = value =>
+  (value ?? null) === null ? '' : `, last value ${typeof value === 'number' ? format.number(value) : value}`;
 
 export default function Schedules() {
   const pages = usePages('/schedules?limit=50');
@@ -86,7 +91,7 @@ export default function Schedules() {
             <${More} pages=${pages} />`
         : html`<${Empty} icon="tasks" title="No schedules yet"><p>The
           operator of this server sets up schedules. They then appear here.</p></${Empty}>`}</${Read}>
-    <section><h2>Alerts</h2><${Read} read=${alerts} lines=${3} kind="rows">${() =>
+    <section class="block"><h2>Alerts</h2><${Read} read=${alerts} lines=${3} kind="rows">${() =>
       alerts.items.length
         ? html`<ul class="rows">
             ${alerts.items.map(
@@ -97,8 +102,7 @@ export default function Schedules() {
                     <span class="small muted"
                       >${STATES[one.status] ?? one.status}${
                         one.since ? html` since <${Time} at=${one.since} relative />` : ''
-                      }
-                      ${(one.last_value ?? null) !== null ? `, last value ${one.last_value}` : ''}</span
+                      }${valueOf(one.last_value)}</span
                     ></span
                   >
                   ${

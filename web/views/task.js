@@ -156,7 +156,7 @@ export function TaskDetail({ id }) {
       html`<div class="trouble" role="alert">
         <${Icon} name="warn" />
         <div class="trouble-text">
-          <p class="trouble-title">${value.is_rejected ? 'A person rejected it' : 'The task failed'}</p>
+          <p class="trouble-title">${value.is_rejected ? 'Not approved' : 'The task failed'}</p>
           <p class="pre">
             ${typeof task.error === 'string' ? task.error : (task.error.message ?? JSON.stringify(task.error))}
           </p>

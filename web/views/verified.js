@@ -141,7 +141,7 @@ export default function Verified() {
             <${More} pages=${pages} />`
         : html`<${Empty} icon="tick" title="Nothing is verified yet"><p>Rate an answer as
           right, then verify it here.</p></${Empty}>`}</${Read}>
-    <section><h2>Feedback</h2><${Read} read=${opinions} lines=${3} kind="rows">${() =>
+    <section class="block"><h2>Feedback</h2><${Read} read=${opinions} lines=${3} kind="rows">${() =>
       opinions.items.length
         ? html`<ul class="rows">
             ${opinions.items.map(
@@ -172,7 +172,7 @@ export default function Verified() {
         : html`<p class="muted">No open feedback.</p>`}</${Read}></section>
     ${
       may('verify') &&
-      html`<section><h2>Not answered, or badly</h2><${Read} read=${gaps} lines=${3} kind="rows">${(
+      html`<section class="block"><h2>Not answered, or badly</h2><${Read} read=${gaps} lines=${3} kind="rows">${(
         /** @type {any} */ found,
       ) =>
         found.groups.length

@@ -93,6 +93,41 @@ export async function accessible(page, where) {
     one => `${one.id}: ${one.help} (${one.nodes.map(node => node.target).join(', ')})`,
   );
   assert.deepEqual(told, [], `axe on ${where}`);
+  await apart(page, where);
+}
+
+/**
+ * No text touches the element beside it: "As of" and "Nov 18" are two words. No bracket or comma
+ * stands apart from what it belongs to.
+ */
+export async function apart(page, where) {
+  const glued = await page.evaluate(() => {
+    const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    const found = [];
+    const edge = (node, at) => {
+      const range = document.createRange();
+      range.setStart(node, at);
+      range.setEnd(node, at + 1);
+      return range.getBoundingClientRect();
+    };
+    let before = null;
+    for (let node = texts.nextNode(); node; node = texts.nextNode()) {
+      if (!node.data || node.parentElement.closest('svg, pre, code, script, style, canvas')) continue;
+      const last = before;
+      before = node;
+      if (!last || last.parentElement === node.parentElement) continue;
+      const stray = /[(“„] $/.test(last.data) || (/\S$/.test(last.data) && /^ [,;.)]/.test(node.data));
+      if (stray) found.push(`${last.data.slice(-20)}|${node.data.slice(0, 20)} (a space too many)`);
+      const [end, begin] = [last.data.at(-1), node.data[0]];
+      if (!/[\p{L}\p{N},;:·)]/u.test(end) || !/[\p{L}\p{N}(]/u.test(begin)) continue;
+      const [left, right] = [edge(last, last.data.length - 1), edge(node, 0)];
+      const oneLine = Math.abs(left.bottom - right.bottom) < 6 && left.width > 0 && right.width > 0;
+      if (oneLine && Math.abs(right.left - left.right) < 1.5)
+        found.push(`${last.data.slice(-20)}|${node.data.slice(0, 20)}`);
+    }
+    return found;
+  });
+  assert.deepEqual(glued, [], `texts that touch on ${where}`);
 }
 
 /** Asks and waits until the next question can be asked. */

@@ -7,14 +7,13 @@
 // Every step asserts; the pictures are looked at by people.
 
 import { createRequire } from 'node:module';
-import { mkdirSync, readFileSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import assert from 'node:assert/strict';
-import { newContext } from './browser.mjs';
+import { accessible, newContext } from './browser.mjs';
 
 const [, , own, team, key, csv, pictures] = process.argv;
 const require = createRequire(`${process.env.KIT}/`);
 const { chromium } = require('playwright-core');
-const axe = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
 mkdirSync(pictures, { recursive: true });
 
 const browser = await chromium.launch({
@@ -45,19 +44,6 @@ async function open(address, options = {}) {
 
 async function shot(page, name) {
   await page.screenshot({ path: `${pictures}/${name}.png` });
-}
-
-/** No rule of axe is broken. */
-async function accessible(page, where) {
-  // The policy of the page lets no other script in: it is evaluated from outside.
-  await page.evaluate(axe);
-  const { violations } = await page.evaluate(() =>
-    globalThis.axe.run(document, { resultTypes: ['violations'] }),
-  );
-  const told = violations.map(
-    one => `${one.id}: ${one.help} (${one.nodes.map(node => node.target).join(', ')})`,
-  );
-  assert.deepEqual(told, [], `axe on ${where}`);
 }
 
 async function ask(page, text) {

@@ -86,6 +86,22 @@ impl Error {
         }
     }
 
+    /// The same error without the engine's message, which may quote a value of one row.
+    pub(crate) fn without_values(self) -> Self {
+        let category = self.category();
+        match self {
+            Self::Query { .. } | Self::Database { .. } | Self::Server(_) | Self::Reported(_)
+                if category != ErrorCategory::ResourceExhausted =>
+            {
+                let detail = "it failed on the rows of a table that you see in part only; the message \
+                    may hold one of its values and is not shown"
+                    .to_owned();
+                Self::Query { detail, category }
+            }
+            other => other,
+        }
+    }
+
     /// An error of the isolated process that holds the data.
     pub(crate) fn apart(detail: &str) -> Self {
         Self::Apart { detail: detail.to_owned() }

@@ -29,6 +29,7 @@ pub mod tools;
 
 pub use error::{Error, Reported, Result};
 pub use steward_query::{
-    about, catalogue, frame, judge, outlook, planner, propose, query, roles, semantics, sql, verified,
+    about, catalogue, follow_up, frame, judge, outlook, planner, propose, query, roles, semantics, sql,
+    verified,
 };
 pub use steward_text::calendar;

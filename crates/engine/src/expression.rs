@@ -321,12 +321,29 @@ fn kind(value: &Value) -> &'static str {
     }
 }
 
-/// A text for people and models: strings unquoted, everything else as JSON.
+/// A text for people and models: strings unquoted, everything else as JSON, numbers without the
+/// rounding errors of binary fractions.
 pub(crate) fn as_text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         Value::Null => String::new(),
-        other => other.to_string(),
+        other => readable(other).to_string(),
+    }
+}
+
+/// The value with fractions rounded to 12 significant digits: 0.1 + 0.2 is 0.3.
+fn readable(value: &Value) -> Value {
+    match value {
+        Value::Number(number) if number.is_f64() => {
+            let rounded = number.as_f64().and_then(|number| format!("{number:.11e}").parse::<f64>().ok());
+            let rounded = rounded.and_then(serde_json::Number::from_f64);
+            Value::Number(rounded.unwrap_or_else(|| number.clone()))
+        }
+        Value::Array(items) => Value::Array(items.iter().map(readable).collect()),
+        Value::Object(object) => {
+            Value::Object(object.iter().map(|(key, value)| (key.clone(), readable(value))).collect())
+        }
+        other => other.clone(),
     }
 }
 

@@ -79,6 +79,8 @@ fn functions_work_on_json() {
         (r#"number(" 1.5 ")"#, json!(1.5)),
         ("round(10.0 / 3.0, 2)", json!(3.33)),
         ("sum(input.xs)", json!(6)),
+        ("text(sum([11.9, 11.9, 11.9]))", json!("35.7")),
+        ("'total ' + text(0.1 + 0.2)", json!("total 0.3")),
         ("sort([3, 1, 2])", json!([1, 2, 3])),
         (r#"unique(["a", "b", "a"])"#, json!(["a", "b"])),
         ("flatten([[1], [2, 3], 4])", json!([1, 2, 3, 4])),

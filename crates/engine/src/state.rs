@@ -459,6 +459,18 @@ pub struct State {
 }
 
 impl State {
+    /// The request for a decision that an event ends because its time is over, with the digest of
+    /// what was shown.
+    #[must_use]
+    pub fn expired_request(&self, event: &crate::Event) -> Option<(EffectId, &Sha256Hex)> {
+        let crate::Event::TimerFired { timer, .. } = event else { return None };
+        let Some(Pending::Expiry { request, .. }) = self.pending.get(timer) else { return None };
+        match self.pending.get(request)? {
+            Pending::Human { digest, .. } => Some((*request, digest)),
+            _ => None,
+        }
+    }
+
     /// The state before the first event.
     #[must_use]
     pub fn new(program: &Program) -> Self {

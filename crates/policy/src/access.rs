@@ -161,8 +161,23 @@ impl Access {
     pub(crate) fn rules_of(&self, table: &Table) -> Option<&TableRules> {
         // A rule for another spelling of the name applies as well: it is safer to hide too much.
         let tables = &self.rows.tables;
-        let other = || tables.iter().find(|(name, _)| name.to_lowercase() == table.name.to_lowercase());
-        tables.get(&table.name).or_else(|| other().map(|(_, rules)| rules))
+        let named = |wanted: &str| tables.iter().find(|(name, _)| name.to_lowercase() == wanted);
+        if let Some(rules) = tables.get(&table.name) {
+            return Some(rules);
+        }
+        // A session makes tables of its own from a file: `budget_long` for the months of `budget`,
+        // `budget_2` for a second file of that name. They hold the same rows.
+        let mut name = table.name.to_lowercase();
+        loop {
+            if let Some((_, rules)) = named(&name) {
+                return Some(rules);
+            }
+            let base = name.strip_suffix("_long").or_else(|| {
+                let base = name.trim_end_matches(|c: char| c.is_ascii_digit());
+                base.strip_suffix('_').filter(|_| base.len() < name.len())
+            })?;
+            name = base.to_owned();
+        }
     }
 
     /// Whether the caller sees only part of this table's rows. Then statistics over all of its rows

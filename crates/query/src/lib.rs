@@ -10,6 +10,7 @@ pub mod about;
 mod ask_back;
 pub mod catalogue;
 pub mod chart;
+pub mod follow_up;
 pub mod frame;
 pub mod judge;
 pub mod outlook;

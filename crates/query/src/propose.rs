@@ -16,7 +16,7 @@ use steward_text::period::{Period, read_times};
 use steward_text::tokens::tokenize;
 
 /// From here on an answer is called sure.
-pub const SURE: f64 = 0.88;
+pub const SURE: f64 = 0.9;
 /// From here on a reading is taken although the planner would ask which column is meant.
 const LIKELY: f64 = 0.5;
 /// Below this nothing is answered.

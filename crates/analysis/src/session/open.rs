@@ -16,7 +16,7 @@ use crate::source::unpack::Scratch;
 use crate::source::{Format, SourceLocation, connections, partitions, remote};
 use futures_util::StreamExt as _;
 use futures_util::future::BoxFuture;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
@@ -88,6 +88,7 @@ impl Session {
         Ok(Self {
             places,
             shown: catalogue.clone(),
+            ruled: BTreeSet::new(),
             catalogue,
             withheld: Mutex::default(),
             rooms: tables.into_iter().map(|(dialect, path)| TableLocation::Apart(dialect, path)).collect(),
@@ -124,6 +125,7 @@ impl Session {
             places: Vec::new(),
             catalogue: Catalogue::default(),
             shown: Catalogue::default(),
+            ruled: BTreeSet::new(),
             withheld: Mutex::default(),
             rooms: Vec::new(),
             engine: Engine::new(options.memory)?,

@@ -85,8 +85,18 @@ impl SqliteSource {
         let until = clock.monotonic() + DISCOVERY;
         let names = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE \
             'sqlite_%' ORDER BY rowid";
-        let names: Vec<String> =
+        let mut names: Vec<String> =
             self.rows(names, 2_000)?.0.rows.iter().filter_map(|row| row.first().map(Value::plain)).collect();
+        // The tables in which a virtual table keeps its rows hold its columns under other names.
+        let shadows = "SELECT name FROM pragma_table_list WHERE type = 'shadow'";
+        let shadows: BTreeSet<String> = self
+            .rows(shadows, 10_000)?
+            .0
+            .rows
+            .iter()
+            .filter_map(|row| row.first().map(Value::plain))
+            .collect();
+        names.retain(|name| !shadows.contains(name));
         let mut tables = Vec::new();
         let mut joins = Vec::new();
         for name in names {

@@ -10,7 +10,7 @@ use crate::{
     Approval, Code, Effect, EffectId, Failure, NodeStatus, Question, Rejected, State, Subject, derive,
 };
 use serde_json::{Value, json};
-use steward_domain::{Escalation, HumanAction, JsonObject, Provenance, Sha256Hex, TimeoutOutcome};
+use steward_domain::{Escalation, HumanAction, JsonObject, Provenance, Sha256Hex, TimeoutOutcome, Timestamp};
 
 impl State {
     /// Whether a decision is acceptable.
@@ -321,13 +321,13 @@ impl Step<'_> {
         {
             return self.request_decision_at_level(*about, text.clone(), None, level + 1);
         }
-        let expired = Failure::new(Code::ApprovalExpired, "nobody answered in time");
+        let timed_out = no_decision(self.state.now);
+        let expired = Failure::new(Code::ApprovalExpired, timed_out.clone());
         self.working(*about);
         match about {
             DecisionSubject::Node(place) => {
                 let outcome = self.program.node(*place).map_or(TimeoutOutcome::Fail, |node| node.on_timeout);
-                let output =
-                    |action| json!({ "action": action, "message": "nobody answered in time", "by": "" });
+                let output = |action| json!({ "action": action, "message": timed_out, "by": "" });
                 let key = if outcome == TimeoutOutcome::Approve { "approve" } else { "reject" };
                 self.state.routing_key = Some(key.to_owned());
                 match outcome {
@@ -363,8 +363,16 @@ fn escalation(node: &crate::Node, level: u32) -> Option<&Escalation> {
     node.escalate.get(usize::try_from(level).ok()?.checked_sub(1)?)
 }
 
+/// "Timed out: no decision by 2026-11-18 16:40 UTC".
+fn no_decision(at: Timestamp) -> String {
+    format!("Timed out: no decision by {}", at.to_chrono().format("%Y-%m-%d %H:%M UTC"))
+}
+
 pub(super) fn rejected(by: &str, message: &str) -> Failure {
-    let by = if by.is_empty() { "nobody" } else { by };
+    // A timeout has no author; its message says all.
+    if by.is_empty() && !message.is_empty() {
+        return Failure::new(Code::Rejected, message.to_owned());
+    }
     let message = if message.is_empty() { "without a word".to_owned() } else { message.to_owned() };
     Failure::new(Code::Rejected, format!("rejected by {by}: {message}"))
 }

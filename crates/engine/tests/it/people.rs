@@ -133,6 +133,16 @@ fn timeout_has_the_outcome_of_the_node() {
 }
 
 #[test]
+fn a_timeout_says_that_there_was_no_decision() {
+    let node = json!({ "type": "human", "on_timeout": "reject", "expires_seconds": 60 });
+    let mut run = human(node, json!([]));
+    run.wait();
+    let failure = run.failed();
+    assert_eq!(failure.code, Code::Rejected);
+    assert!(failure.message.starts_with("Timed out: no decision by "), "{}", failure.message);
+}
+
+#[test]
 fn a_checkpoint_pauses_before_its_node_and_survives_a_restart() {
     let flow = json!({
         "nodes": { "send": { "type": "tool", "tool": "store", "arguments": { "text": "${state.text}" } } },

@@ -10,6 +10,7 @@
 //! It does not decide whether the result answers the question; the caller does.
 
 mod evidence;
+mod failure;
 mod figures;
 #[cfg(test)]
 mod figures_tests;
@@ -17,6 +18,7 @@ mod number;
 mod shape;
 
 pub use evidence::Evidence;
+pub use failure::reported_error;
 pub use figures::{CheckedText, MARK, check_figures};
 pub use shape::{Table, conflicts, table};
 

@@ -2,7 +2,7 @@
 
 use super::Reader;
 use super::route::asking;
-use super::types::{Answered, Kind, QuestionKind, Step, Understood};
+use super::types::{Answered, FOLLOWS, Kind, QuestionKind, Step, Understood};
 use crate::skill::{SEVEN, classify, sure};
 use crate::words::{telling, words};
 use steward_domain::{DomainName, IntentKind};
@@ -61,6 +61,19 @@ pub(super) fn statement(reader: &Reader, data: &DomainName, said: &str) -> Optio
         steps: vec![Step { confidence, reasons: vec![reason.clone()], ..asking(data, said) }],
         ..Understood::plain(Kind::Act, reason)
     })
+}
+
+/// A message that goes on from the last question about data. The analysis knows that question, so
+/// the text is passed on as it stands.
+pub(super) fn follow_up(data: &DomainName, said: &str, sureness: f32) -> Understood {
+    let confidence = sure(sureness);
+    let reason = FOLLOWS.to_owned();
+    Understood {
+        confidence,
+        domains: vec![(data.clone(), confidence)],
+        steps: vec![Step { confidence, reasons: vec![reason.clone()], ..asking(data, said) }],
+        ..Understood::plain(Kind::Act, reason)
+    }
 }
 
 /// Whether somebody says in so many words that something is to be changed.

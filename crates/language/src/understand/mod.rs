@@ -115,6 +115,12 @@ impl Reader {
         data::statement(self, data, said)
     }
 
+    /// A message that goes on from the last question about data, asked of that data as it stands.
+    #[must_use]
+    pub fn follow_up(&self, data: &DomainName, said: &str, sureness: f32) -> Understood {
+        data::follow_up(data, said, sureness)
+    }
+
     /// The same understanding, or one that asks data that was brought along, where a tool or
     /// nothing was only a guess. `data` is the domain under which it is known, `came_now` whether
     /// it came with these very words.

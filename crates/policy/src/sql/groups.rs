@@ -6,6 +6,7 @@
 //! - A selected expression is a key of GROUP BY, a count, a sum or an average of a plain column, or
 //!   is composed of those. Anything else could reveal the value of one row: `max`, `sum(CASE …)`, a
 //!   column beside its group, an order.
+//! - No condition and no key can fail on the value of one row: a failure would reveal it.
 //! - Groups that are too small are removed by HAVING, which this module writes.
 //!
 //! This module does not remember earlier queries. Two large groups that differ by one row reveal
@@ -16,8 +17,8 @@ use super::query::ClauseContext;
 use super::render::Renderer;
 use crate::error::Denied;
 use sqlparser::ast::{
-    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, GroupByExpr, ObjectNamePart, Select,
-    SelectItem, Value,
+    BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, GroupByExpr,
+    ObjectNamePart, Select, SelectItem, UnaryOperator, Value,
 };
 
 /// Aggregates that depend on all rows of a group.
@@ -48,6 +49,9 @@ impl Renderer<'_> {
         if select.qualify.is_some() {
             return Err(refuse("QUALIFY"));
         }
+        if let Some(condition) = select.selection.as_ref().filter(|condition| !cannot_fail(condition)) {
+            return Err(refuse(&format!("WHERE {condition}")));
+        }
         let GroupByExpr::Expressions(exprs, modifiers) = &select.group_by else {
             return Err(refuse("GROUP BY ALL"));
         };
@@ -65,9 +69,13 @@ impl Renderer<'_> {
             };
             match place.and_then(|place| select.projection.get(place.checked_sub(1)?)) {
                 Some(SelectItem::UnnamedExpr(item) | SelectItem::ExprWithAlias { expr: item, .. }) => {
+                    if !key_cannot_fail(item) {
+                        return Err(refuse(&format!("GROUP BY {item}")));
+                    }
                     keys.push(self.expr(item, scope, around)?.sql);
                 }
                 Some(_) => return Err(refuse("GROUP BY a star")),
+                None if !key_cannot_fail(expr) => return Err(refuse(&format!("GROUP BY {expr}"))),
                 None => keys.push(self.expr(expr, scope, around)?.sql),
             }
         }
@@ -122,6 +130,73 @@ impl Renderer<'_> {
             },
             _ => Ok(false),
         }
+    }
+}
+
+/// Whether no value of a column can make an expression fail: comparisons of columns and literals,
+/// and functions of texts. A cast, arithmetic or CASE may fail for one row and not for another.
+fn cannot_fail(expr: &Expr) -> bool {
+    let all = |parts: &[&Expr]| parts.iter().all(|part| cannot_fail(part));
+    match expr {
+        Expr::Identifier(_) | Expr::CompoundIdentifier(_) | Expr::Value(_) | Expr::TypedString { .. } => true,
+        Expr::Cast { expr, .. } => matches!(**expr, Expr::Value(_)),
+        Expr::Nested(inner)
+        | Expr::IsNull(inner)
+        | Expr::IsNotNull(inner)
+        | Expr::IsTrue(inner)
+        | Expr::IsNotTrue(inner)
+        | Expr::IsFalse(inner)
+        | Expr::IsNotFalse(inner) => all(&[inner]),
+        Expr::UnaryOp { op: UnaryOperator::Not, expr } => all(&[expr]),
+        Expr::UnaryOp { op: UnaryOperator::Minus | UnaryOperator::Plus, expr } => {
+            matches!(**expr, Expr::Value(_))
+        }
+        Expr::BinaryOp { left, op, right } => {
+            use BinaryOperator as B;
+            let compares =
+                matches!(op, B::Eq | B::NotEq | B::Lt | B::LtEq | B::Gt | B::GtEq | B::And | B::Or);
+            compares && all(&[left, right])
+        }
+        Expr::Between { expr, low, high, .. } => all(&[expr, low, high]),
+        Expr::InList { expr, list, .. } => cannot_fail(expr) && list.iter().all(cannot_fail),
+        Expr::Like { expr, pattern, escape_char: None, .. }
+        | Expr::ILike { expr, pattern, escape_char: None, .. } => {
+            cannot_fail(expr) && matches!(**pattern, Expr::Value(_))
+        }
+        Expr::Collate { expr, .. } => cannot_fail(expr),
+        Expr::Function(function) => plain_arguments(function).is_some_and(|(name, arguments)| {
+            ["lower", "upper", "trim", "coalesce"].contains(&name.as_str()) && all(&arguments)
+        }),
+        _ => false,
+    }
+}
+
+/// Whether no value of a column can make a key fail: also parts of moments, by a literal unit.
+fn key_cannot_fail(expr: &Expr) -> bool {
+    match expr {
+        Expr::Extract { expr, .. } => cannot_fail(expr),
+        Expr::Cast { expr, .. } => key_cannot_fail(expr) && !cannot_fail(expr),
+        Expr::Function(function) => {
+            plain_arguments(function).is_some_and(|(name, arguments)| {
+                let parts = [
+                    "date_trunc",
+                    "date_part",
+                    "strftime",
+                    "date",
+                    "date_format",
+                    "year",
+                    "month",
+                    "to_char",
+                ];
+                let columns = arguments.iter().filter(|argument| !matches!(argument, Expr::Value(_)));
+                parts.contains(&name.as_str())
+                && columns.clone().count() <= 1
+                && columns.into_iter().all(|column| cannot_fail(column))
+                // The unit or the format is a literal.
+                && (name == "date" || name == "year" || name == "month" || arguments.len() > 1)
+            }) || cannot_fail(expr)
+        }
+        other => cannot_fail(other),
     }
 }
 

@@ -35,7 +35,7 @@ pub struct Split {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Wish {
     rises: Option<bool>,
-    periods: Option<(Span, Span)>,
+    tokens: Vec<Token>,
     anchor: NaiveDate,
 }
 
@@ -79,16 +79,7 @@ pub(super) fn wish(tokens: &[Token], catalogue: &Catalogue, anchor: NaiveDate) -
     };
     let mut taken = vec![false; tokens.len()];
     let mut take = |from, to| super::take(&mut taken, from, to);
-    let (mut spans, mut yearly) = (Vec::new(), false);
-    for (from, to, period) in super::times(tokens, anchor) {
-        // "Compared with last year" names no period of its own.
-        let against =
-            (0..from).rev().take(3).any(|at| super::among("compared vs versus against than", word(at)));
-        if against && period.relative && period.grain == Grain::Year {
-            yearly = true;
-        } else {
-            spans.push(period);
-        }
+    for (from, to, _) in super::times(tokens, anchor) {
         let joined = |at: usize| {
             super::among(
                 "in from to between and during of the on vs versus compared with against than over since",
@@ -102,10 +93,7 @@ pub(super) fn wish(tokens: &[Token], catalogue: &Catalogue, anchor: NaiveDate) -
         take(first, to);
     }
     for (at, token) in tokens.iter().enumerate() {
-        let yoy = super::among("yoy", &token.word)
-            || token.word == "year" && word(at + 1) == "over" && word(at + 2) == "year";
-        yearly |= yoy;
-        if yoy {
+        if is_year_over_year(tokens, at) {
             take(at, if token.word == "year" { at + 3 } else { at + 1 });
         }
         if super::among(IDLE, &token.word)
@@ -120,9 +108,32 @@ pub(super) fn wish(tokens: &[Token], catalogue: &Catalogue, anchor: NaiveDate) -
     while rest.first().is_some_and(|token| super::among("in of by", &token.word)) {
         rest.remove(0);
     }
+    Some((rest, Wish { rises, tokens: tokens.to_vec(), anchor }))
+}
+
+fn is_year_over_year(tokens: &[Token], at: usize) -> bool {
+    let word = |at: usize| tokens.get(at).map(|token| token.word.as_str()).unwrap_or_default();
+    word(at) == "yoy" || word(at) == "year" && word(at + 1) == "over" && word(at + 2) == "year"
+}
+
+/// The two periods that a question compares, as far as it names them. `anchor` is the last day that
+/// it can be about.
+fn named_periods(tokens: &[Token], anchor: NaiveDate) -> Option<(Span, Span)> {
+    let word = |at: usize| tokens.get(at).map(|token| token.word.as_str()).unwrap_or_default();
+    let (mut spans, mut yearly) = (Vec::new(), false);
+    for (from, _, period) in super::times(tokens, anchor) {
+        // "Compared with last year" names no period of its own.
+        let against =
+            (0..from).rev().take(3).any(|at| super::among("compared vs versus against than", word(at)));
+        if against && period.relative && period.grain == Grain::Year {
+            yearly = true;
+        } else {
+            spans.push(period);
+        }
+    }
+    yearly |= (0..tokens.len()).any(|at| is_year_over_year(tokens, at));
     spans.sort_by_key(|period| period.from);
-    let periods = periods(&spans, yearly, anchor);
-    Some((rest, Wish { rises, periods, anchor }))
+    periods(&spans, yearly, anchor)
 }
 
 /// The two periods that are compared, as far as the question names them.
@@ -180,7 +191,10 @@ pub(super) fn apply(
     let time = *time;
     let column = catalogue.tables.get(time.table)?.columns.get(time.column)?;
     let last_day = crate::planner::filters::date_of(&column.max).unwrap_or(wish.anchor).min(wish.anchor);
-    let (before, after) = wish.periods.or_else(|| last_two(grain, last_day))?;
+    // In a conversation about 2025, "in May" is May 2025.
+    let last_day = forecast::last_day_within(&form, time, last_day);
+    let periods = named_periods(&wish.tokens, last_day);
+    let (before, after) = periods.or_else(|| last_two(grain, last_day))?;
     let value = reading.queries.first()?.query.items.get(form.groups.len())?.name.clone();
     let schema = Schema::new(catalogue);
     let measures = both(form.measures.first()?, time, before, after)?;
@@ -223,7 +237,7 @@ pub(super) fn apply(
     };
     reading.charts = if columns.is_empty() { Vec::new() } else { vec![chart] };
     reading.form = Some(form);
-    if wish.periods.is_none() {
+    if periods.is_none() {
         reading
             .assumptions
             .push("No period was named: the last whole one is compared with the one before.".to_owned());

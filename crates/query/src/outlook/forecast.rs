@@ -5,7 +5,7 @@ use crate::catalogue::Catalogue;
 use crate::chart::ChartKind;
 use crate::planner::{ChartWish, Intent, Reading};
 use crate::query::{Aggregate, Grain};
-use crate::reader::{Filter, Form, Group, Measure, Schema, lower};
+use crate::reader::{ColumnRef, Filter, Form, Group, Measure, Schema, lower};
 use chrono::NaiveDate;
 use serde::{Deserialize, Serialize};
 use steward_text::period::containing;
@@ -51,7 +51,7 @@ pub struct Course {
 
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Wish {
-    horizon: Option<(Horizon, Grain)>,
+    tokens: Vec<Token>,
     last_day: NaiveDate,
 }
 
@@ -115,7 +115,7 @@ pub(super) fn wish(
         None if days >= 60 => Grain::Week,
         None => Grain::Day,
     });
-    Some((rest, grain, Wish { horizon: ahead, last_day: anchor }))
+    Some((rest, grain, Wish { tokens: tokens.to_vec(), last_day: anchor }))
 }
 
 /// The time ahead that is named: "next quarter", "the next 3 months", "2026", "the rest of the
@@ -184,12 +184,15 @@ pub(super) fn apply(
         let filters = form.filters.iter().filter(|filter| !shortens(filter)).cloned().collect();
         Form { filters, ..form.clone() }
     });
+    // The forecast goes on from the rows that it learns from: after "only 2025" that is 2026.
+    let last_day = last_day_within(whole.as_ref().unwrap_or(form), day_of, last_day);
+    let ahead = ahead(&wish.tokens, &mut vec![false; wish.tokens.len()], last_day);
     let course = Course {
         time: name(place(true)?)?,
         value: name(form.groups.len())?,
         series: place(false).and_then(name),
         grain,
-        horizon: horizon(wish, grain),
+        horizon: horizon(ahead, grain),
         adds_up: adds_up(measure),
         last_day,
     };
@@ -221,6 +224,15 @@ pub(super) fn apply(
     Some(reading)
 }
 
+/// The last day of the rows of a form, where a condition ends before the data does.
+pub(super) fn last_day_within(form: &Form, time: ColumnRef, last_day: NaiveDate) -> NaiveDate {
+    let ends = form.filters.iter().filter_map(|filter| match filter {
+        Filter::Within(place, _, to) if *place == time => to.pred_opt(),
+        _ => None,
+    });
+    ends.fold(last_day, NaiveDate::min)
+}
+
 /// The grain of a form that is one number over time, at most for each value of one other group.
 pub(super) fn course(form: &Form) -> Option<Grain> {
     let plain = form.measures.len() == 1
@@ -248,7 +260,7 @@ fn adds_up(measure: &Measure) -> bool {
     )
 }
 
-fn horizon(wish: &Wish, grain: Grain) -> Horizon {
+fn horizon(ahead: Option<(Horizon, Grain)>, grain: Grain) -> Horizon {
     let days = |grain: Grain| match grain {
         Grain::Day => 1.0,
         Grain::Week => 7.0,
@@ -256,7 +268,7 @@ fn horizon(wish: &Wish, grain: Grain) -> Horizon {
         Grain::Quarter => 91.3,
         Grain::Year => 365.25,
     };
-    match wish.horizon {
+    match ahead {
         Some((Horizon::Periods(count), unit)) => {
             let periods = (count as f64 * days(unit) / days(grain)).round().max(1.0);
             Horizon::Periods(periods as usize)

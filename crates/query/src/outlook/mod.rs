@@ -37,6 +37,8 @@ pub use forecast::Course;
 pub struct Outlook {
     /// The plain question whose rows are needed.
     pub question: String,
+    /// Whether no word names the rows: they are those of the question before.
+    pub is_bare: bool,
     wish: Wish,
 }
 
@@ -74,7 +76,7 @@ pub fn outlook(question: &str, catalogue: &Catalogue, today: NaiveDate, follows:
     if !named {
         words.extend(by);
     }
-    Some(Outlook { question: words.join(" "), wish })
+    Some(Outlook { question: words.join(" "), is_bare: !says_something, wish })
 }
 
 impl Outlook {

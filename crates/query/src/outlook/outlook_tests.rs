@@ -138,3 +138,26 @@ fn other_questions_are_left_alone() {
     catalogue.tables[0].columns.push(column("forecast", Kind::Number, 900, (Value::Int(1), Value::Int(9))));
     assert_eq!(outlook("total forecast by region", &catalogue, day("2026-01-01"), false), None);
 }
+
+#[test]
+fn a_follow_up_keeps_to_the_period_of_the_conversation() {
+    let (catalogue, today) = (sales(), day("2026-01-01"));
+    let meaning = &crate::planner::NoMeaning;
+    let first = propose::consider("total revenue by month in 2022", &catalogue, None, today, meaning);
+    let earlier = first.readings(&[]).into_iter().find(|reading| reading.form.is_some()).unwrap();
+    let follow = |question: &str| {
+        let outlook = outlook(question, &catalogue, today, true).unwrap();
+        let considered = propose::consider(&outlook.question, &catalogue, Some(&earlier), today, meaning);
+        match outlook.apply(considered.readings(&[]), question, &catalogue) {
+            Outcome::Read(reading) => reading.then.unwrap(),
+            other => panic!("{question}: {other:?}"),
+        }
+    };
+    let Afterwards::Change(split) = follow("why did it drop in May?") else { panic!("a change") };
+    assert_eq!((split.before.from, split.after.from), (day("2022-04-01"), day("2022-05-01")));
+    let Afterwards::Change(split) = follow("why did it drop?") else { panic!("a change") };
+    assert_eq!((split.before.from, split.after.from), (day("2022-11-01"), day("2022-12-01")));
+    let Afterwards::Forecast(course) = follow("forecast next quarter") else { panic!("a forecast") };
+    let quarter = Horizon::Span(Span { from: day("2023-01-01"), to: day("2023-04-01") });
+    assert_eq!((course.horizon, course.last_day), (quarter, day("2022-12-31")));
+}

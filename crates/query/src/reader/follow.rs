@@ -220,11 +220,31 @@ pub(super) fn edit(before: &Form, read: &Interpretation, marks: &[Mark], schema:
             form.order = Some((OrderKey::Measure(0), !matches!(new.order, Some((_, false)))));
         }
     }
+    if let Some((OrderKey::Column(place), down)) = new.order
+        && !form.measures.is_empty()
+    {
+        form.order = Some((order_key(&mut form, place, schema), down));
+    }
     form.share = new.share || form.share && measures_kept(before, &form);
     form.change |= new.change;
     form.running |= new.running;
     form.chart = new.chart.or(form.chart);
     form
+}
+
+/// What the rows of measures are sorted by: a group, a measure of the column, or a new one of it,
+/// because what is sorted by is shown.
+fn order_key(form: &mut Form, place: ColumnRef, schema: &Schema) -> OrderKey {
+    if form.groups.iter().any(|group| group.place() == place) || !schema.role(place).is_number() {
+        return OrderKey::Column(place);
+    }
+    let is_of = |measure: &Measure| matches!(measure, Measure::Of(_, Scalar::Column(of)) if *of == place);
+    let known = form.measures.iter().position(is_of);
+    OrderKey::Measure(known.unwrap_or_else(|| {
+        let aggregate = if schema.role(place) == Role::Measure { Aggregate::Sum } else { Aggregate::Average };
+        form.measures.push(Measure::Of(aggregate, Scalar::Column(place)));
+        form.measures.len() - 1
+    }))
 }
 
 fn measures_kept(before: &Form, form: &Form) -> bool {

@@ -48,3 +48,35 @@ fn a_percentage_of_the_total_is_out_of_a_hundred() {
         ("as a percentage of the total", "Riga 90 75; Kiel 30 25"),
     ]);
 }
+
+#[test]
+fn the_rows_are_sorted_by_what_is_named() {
+    ferries().check_turns(&[
+        ("total tonnage by harbour", "Riga 11; Oban 7; Kiel 3"),
+        ("sort by revenue", "Riga 11 140; Oban 7 60; Kiel 3 40"),
+        ("top 2", "Riga 11 140; Oban 7 60"),
+    ]);
+    ferries().check_turns(&[
+        ("total revenue by harbour", "Riga 140; Oban 60; Kiel 40"),
+        ("sort by harbour", "Kiel 40; Oban 60; Riga 140"),
+    ]);
+}
+
+#[test]
+fn another_value_replaces_the_one_before() {
+    ferries().check_turns(&[
+        ("total revenue by harbour", "Riga 140; Oban 60; Kiel 40"),
+        ("only Blue ferries", "Riga 50; Oban 20; Kiel 10"),
+        ("and the Grey?", "Riga 90; Oban 40; Kiel 30"),
+        ("only Kiel", "30"),
+        ("and Oban?", "40"),
+    ]);
+}
+
+#[test]
+fn another_group_keeps_the_measure() {
+    ferries().check_turns(&[
+        ("total tonnage by harbour", "Riga 11; Oban 7; Kiel 3"),
+        ("by operator", "Grey 12; Blue 9"),
+    ]);
+}

@@ -207,6 +207,40 @@ pub fn propose(
     found
 }
 
+/// A message read as an edit of an earlier form.
+pub(crate) struct Edit {
+    /// The edited form.
+    pub(crate) form: Form,
+    /// Words that carry meaning and were not used.
+    pub(crate) unexplained: Vec<String>,
+}
+
+/// The ways to read a message as an edit of an earlier form; none if it does not lean on it.
+pub(crate) fn edits(
+    message: &str,
+    catalogue: &Catalogue,
+    earlier: &Form,
+    today: NaiveDate,
+    meaning: &dyn Meaning,
+) -> Vec<Edit> {
+    let schema = Schema::new(catalogue);
+    let (mut marks, _) = marks_of(message, &schema, today, meaning);
+    let mut reads = interpretations(&schema, &marks);
+    if !reads.first().is_some_and(|first| follow::leans(&marks, first)) {
+        return Vec::new();
+    }
+    let wanted = follow::wanted(&marks);
+    if wanted < marks.len() {
+        marks.truncate(wanted);
+        reads = interpretations(&schema, &marks);
+    }
+    let edit = |read: interpret::Interpretation| Edit {
+        form: follow::edit(earlier, &read, &marks, &schema),
+        unexplained: unexplained(&marks, &read.used),
+    };
+    reads.into_iter().map(edit).collect()
+}
+
 /// Adds the best compositions that are no candidates yet, and says of every candidate how it stands
 /// among them.
 fn add_compositions(schema: &Schema, marks: &[Mark], bases: &[Form], found: &mut Vec<Candidate>) {
@@ -438,7 +472,7 @@ pub fn explain(question: &str, catalogue: &Catalogue, today: NaiveDate, meaning:
 
 #[cfg(test)]
 #[path = "reader_tests.rs"]
-mod tests;
+pub(crate) mod tests;
 
 #[cfg(test)]
 #[path = "follow_tests.rs"]

@@ -11,7 +11,7 @@ use chrono::NaiveDate;
 use rusqlite::types::ValueRef;
 
 /// A column: its name, its kind, and its cells in the order of the rows.
-type Cells<'a> = (&'a str, Kind, &'a [&'a str]);
+pub(crate) type Cells<'a> = (&'a str, Kind, &'a [&'a str]);
 
 fn column((name, kind, cells): Cells) -> Column {
     let mut values: Vec<(String, u64)> = Vec::new();
@@ -44,13 +44,13 @@ fn column((name, kind, cells): Cells) -> Column {
 }
 
 /// Tables, their joins, and a database that holds their rows.
-pub(super) struct Data {
+pub(crate) struct Data {
     catalogue: Catalogue,
     rows: rusqlite::Connection,
 }
 
 impl Data {
-    pub(super) fn new(tables: &[(&str, &[Cells])], joins: &[(&str, &str, &str, &str)]) -> Self {
+    pub(crate) fn new(tables: &[(&str, &[Cells])], joins: &[(&str, &str, &str, &str)]) -> Self {
         let rows = rusqlite::Connection::open_in_memory().unwrap();
         let mut catalogue = Catalogue::default();
         for (name, columns) in tables {
@@ -89,6 +89,10 @@ impl Data {
             });
         }
         Self { catalogue, rows }
+    }
+
+    pub(crate) fn catalogue(&self) -> &Catalogue {
+        &self.catalogue
     }
 
     fn candidates(&self, question: &str) -> Vec<Candidate> {

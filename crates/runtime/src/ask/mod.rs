@@ -5,6 +5,7 @@ mod artifacts;
 mod carry;
 mod effects;
 mod naming;
+mod option;
 mod plan;
 mod propose_model;
 mod recipe;
@@ -26,6 +27,7 @@ use crate::progress::ProgressEvent;
 pub(crate) use answer::sources_of_statement;
 pub(crate) use artifacts::keep as keep_artifact;
 pub use artifacts::placed;
+pub(crate) use option::chosen_option;
 pub(crate) use plan::run_arguments;
 pub(crate) use record::{Opening, Record};
 pub(crate) use resume::StoredQuestion;
@@ -142,7 +144,14 @@ impl AppContext {
     pub async fn ask(&self, ask: &Ask, watch: &(dyn Fn(ProgressEvent) + Sync)) -> Result<Answer> {
         let talk = talk::Talk::open(self, ask).await?;
         let data = if ask.data.is_empty() { talk.data.clone() } else { ask.data.clone() };
-        self.answer(ask, &talk, &data, None, watch).await
+        match talk.chosen(&ask.question) {
+            // The message chooses an option of the last clarifying question.
+            Some(question) => {
+                let ask = Ask { question, ..ask.clone() };
+                self.answer(&ask, &talk, &data, None, watch).await
+            }
+            None => self.answer(ask, &talk, &data, None, watch).await,
+        }
     }
 
     /// The sources of a question: its own, or those of its conversation.

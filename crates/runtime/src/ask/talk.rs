@@ -1,7 +1,9 @@
 //! The conversation of a question: its earlier messages, and the new ones.
 
+use super::option::chosen_option;
 use super::{Answer, AppContext, Ask};
 use crate::ask::record::Record;
+use crate::converse::{Asked, Offered};
 use crate::error::{Error, Result};
 use serde_json::{Map, Value as Json, json};
 use steward_analysis::planner::Reading;
@@ -21,12 +23,14 @@ pub(super) struct Talk {
     pub(super) data: Vec<String>,
     /// The reading of the last question.
     pub(super) earlier: Option<Reading>,
+    /// The options of the clarifying question that the last message asked.
+    offered: Vec<Offered>,
 }
 
 impl Talk {
     /// A conversation that a chat turn stores.
     pub(super) fn within(id: ConversationId, earlier: Option<Reading>) -> Self {
-        Self { id, known: true, is_of_a_turn: true, data: Vec::new(), earlier }
+        Self { id, known: true, is_of_a_turn: true, data: Vec::new(), earlier, offered: Vec::new() }
     }
 
     pub(super) async fn open(app: &AppContext, ask: &Ask) -> Result<Self> {
@@ -47,7 +51,7 @@ impl Talk {
     }
 
     fn new(id: ConversationId) -> Self {
-        Self { id, known: false, is_of_a_turn: false, data: Vec::new(), earlier: None }
+        Self { id, known: false, is_of_a_turn: false, data: Vec::new(), earlier: None, offered: Vec::new() }
     }
 
     async fn read(app: &AppContext, ask: &Ask, id: ConversationId) -> Result<Self> {
@@ -66,7 +70,17 @@ impl Talk {
             .iter()
             .find_map(|message| message.metadata.get("reading").filter(|reading| !reading.is_null()));
         let earlier = earlier.and_then(|reading| serde_json::from_value(reading.clone()).ok());
-        Ok(Self { id, known: true, is_of_a_turn: false, data, earlier })
+        let asked = spoken.first().and_then(|message| message.metadata.get("question"));
+        let asked: Option<Asked> = asked.and_then(|asked| serde_json::from_value(asked.clone()).ok());
+        let offered = asked.map(|asked| asked.options).unwrap_or_default();
+        Ok(Self { id, known: true, is_of_a_turn: false, data, earlier, offered })
+    }
+
+    /// The full question of the option that a message chooses, if the last message offered options.
+    pub(super) fn chosen(&self, said: &str) -> Option<String> {
+        let options: Vec<(&str, &str)> =
+            self.offered.iter().map(|option| (option.label.as_str(), option.say.as_str())).collect();
+        Some(self.offered.get(chosen_option(said, &options)?)?.say.clone())
     }
 
     /// Appends the question and the answer, unless the turn does it.
@@ -104,6 +118,7 @@ impl Talk {
             "verified": answer.verified.as_ref().map(|mark| mark.id),
             "sql": answer.sql.first().map(|run| &run.sql),
             "result": answer.headline(),
+            "question": answer.clarification.as_ref().map(Asked::from),
         });
         let Json::Object(metadata) = metadata else { return Ok(()) };
         let answered = (answer.answer.clone(), metadata, Vec::new());

@@ -7,6 +7,7 @@ use super::effects::{TurnEffects, TurnStep};
 use super::find::Checked;
 use super::memory::Memory;
 use super::model_turn::ModelMemory;
+use super::request;
 use super::{ChatService, ProgressEvent, Turn, Watch};
 use crate::ask::{Answer, Ask, Reading, Record};
 use crate::error::Result;
@@ -17,13 +18,13 @@ use std::sync::Arc;
 use std::time::Duration;
 use steward_domain::{Coded as _, DomainName, IntentKind, Label, ResponseStatus, TaskId};
 use steward_journal::redact::Redactor;
-use steward_language::answer::{ResultText, Table, tell};
+use steward_language::answer::{ResultText, Table, reported_error, tell};
 use steward_language::skill::{HumanError, Remedy, humanise};
 use steward_language::understand::{
     Act, Kind, Noticed, Pending, Question, Reader, SeenRecord, Step, Target, Understood,
 };
 use steward_language::words::name_words;
-use steward_policy::RowRules;
+use steward_policy::{Caller, RowRules};
 use steward_tools::Error;
 
 /// The maximum number of calls of one step.
@@ -122,6 +123,8 @@ pub(super) struct Done {
     /// Calls that another user must approve.
     pub(super) waiting: Vec<TaskId>,
     pub(super) reading: Option<Reading>,
+    /// The data that it is a reading of.
+    pub(super) reading_data: Vec<String>,
     pub(super) threads: BTreeMap<String, String>,
     /// The state of the model's run for the next turn.
     pub(super) model: Box<ModelMemory>,
@@ -166,7 +169,12 @@ impl Work {
             }
         }
         done.threads = threads(&done.ended);
-        done.reading = done.ended.iter().find_map(|ended| ended.analysis.as_ref()?.reading.clone());
+        let read =
+            done.ended.iter().find_map(|ended| Some((ended.analysis.as_ref()?.reading.clone()?, ended)));
+        if let Some((reading, ended)) = read {
+            done.reading_data = self.sources(ended.step.domain.as_ref()).0;
+            done.reading = Some(reading);
+        }
         done.question = self.first_question(&done.ended);
         Ok(done)
     }
@@ -275,7 +283,8 @@ impl Work {
         for arguments in &mut calls {
             self.complete_arguments(tool, step, given, arguments);
         }
-        if step.destructive || self.is_guessed(step, tool) {
+        let requested = step.read_only || self.turn.choice.is_some() || request::is_plain(&self.turn.said);
+        if step.destructive || !requested || self.is_guessed(step, tool) {
             ended.came = StepOutcome::Confirm(self.exact(step, tool, calls, &ended.targets));
             return ended;
         }
@@ -318,11 +327,29 @@ impl Work {
             }
             _ => false,
         };
-        !claimed && others && !named && !known
+        let servers = snapshot
+            .tools
+            .keys()
+            .filter_map(|name| snapshot.get(name, None).and_then(|other| other.definition.server.as_ref()));
+        // "mail: get the page": the user named another server.
+        let elsewhere = !named
+            && servers.into_iter().any(|other| {
+                other != server
+                    && self.turn.said.to_lowercase().starts_with(&format!("{other}:").to_lowercase())
+            });
+        elsewhere || !claimed && others && !named && !known
     }
 
     /// Adds the result of a call to the step.
-    pub(super) fn learn(&self, step: &Step, call: Call, ended: &mut Ended) -> StepOutcome {
+    pub(super) fn learn(&self, step: &Step, mut call: Call, ended: &mut Ended) -> StepOutcome {
+        // An error that was sent as content is an error all the same.
+        let reported =
+            call.result.as_ref().ok().and_then(|receipt| {
+                reported_error(receipt.output.structured.as_ref(), &receipt.output.words())
+            });
+        if let Some(message) = reported {
+            call.result = Err(Error::Failed { tool: call.tool.clone(), message, transient: false });
+        }
         let came = match &call.result {
             Ok(receipt) => {
                 let value = value_of(&receipt.output);
@@ -372,8 +399,9 @@ impl Work {
             policy: rules.policy.clone(),
             constraints: rules.constraints,
         };
-        let answered =
-            self.chat.app().answer_within(&ask, self.memory.reading.clone(), self.memory.id, self.task);
+        // A reading refers to tables by their position: it says nothing about other data.
+        let earlier = self.memory.reading.clone().filter(|_| self.memory.is_reading_of(&ask.data));
+        let answered = self.chat.app().answer_within(&ask, earlier, self.memory.id, self.task);
         match tokio::time::timeout(self.left().saturating_sub(GRACE), answered).await {
             Ok(Ok(answer)) if answer.response.status == ResponseStatus::Failed => {
                 ended.came = unanswered(&answer);
@@ -392,23 +420,34 @@ impl Work {
         ended
     }
 
-    /// The data of a domain with the granted tables; the user's own data is not restricted.
+    /// The data of a domain with the granted tables.
     fn sources(&self, domain: Option<&DomainName>) -> (Vec<String>, TableGrants) {
-        let snapshot = self.chat.toolbox.registry().snapshot();
-        let caller = &self.turn.caller;
+        self.chat.sources(&self.turn.caller, domain, &self.data)
+    }
+}
+
+impl ChatService {
+    /// The data of a domain with the granted tables; the user's own data is not restricted.
+    pub(super) fn sources(
+        &self,
+        caller: &Caller,
+        domain: Option<&DomainName>,
+        own: &[String],
+    ) -> (Vec<String>, TableGrants) {
+        let snapshot = self.toolbox.registry().snapshot();
         let named = domain
             .filter(|domain| caller.asks(domain.as_str()))
             .and_then(|domain| snapshot.domains.get(domain))
             .map(|field| field.domain.data_sources.iter().map(Label::to_string).collect::<Vec<_>>());
         match named.filter(|sources| !sources.is_empty()) {
             Some(sources) => (sources, (caller.tables.clone(), caller.rows.clone())),
-            None => (self.data.to_vec(), TableGrants::default()),
+            None => (own.to_vec(), TableGrants::default()),
         }
     }
 }
 
 /// The granted tables, each with its columns, and their row rules.
-type TableGrants = (BTreeMap<String, BTreeSet<String>>, RowRules);
+pub(super) type TableGrants = (BTreeMap<String, BTreeSet<String>>, RowRules);
 
 pub(super) fn bare(step: &Step, came: StepOutcome) -> Ended {
     Ended {

@@ -3,21 +3,20 @@
 use super::Carried;
 use super::call::Call;
 use super::carry::{Done, Ended, StepOutcome, Work, what};
+use super::confidence;
 use super::confirm;
 use super::reply::{Asked, Missing, Offered, Outcome, Reply, Shown, StepDone};
 use serde_json::Value as Json;
 use std::time::Duration;
 use steward_analysis::planner::FOLLOW_UP;
 use steward_domain::{
-    AgentResponse, Attempt, CallId, CallStatus, Certainty, Check as _, Domain, DomainName,
-    DomainRoutingDecision, Label, Question, ToolCall, ToolName,
+    AgentResponse, Attempt, CallId, CallStatus, Check as _, Domain, DomainName, DomainRoutingDecision, Label,
+    Question, ToolCall, ToolName,
 };
 use steward_language::answer::{Table, conflicts};
 use steward_language::skill::{Answered, suggest};
 use steward_language::understand::{self, FOLLOWS, Kind, Understood};
 
-/// The threshold for high confidence.
-const SURE: f64 = 0.75;
 /// The maximum length of an answer, in characters.
 const LONGEST: usize = 20_000;
 
@@ -58,7 +57,7 @@ pub(super) fn reply(work: &Work, understood: &Understood, done: &Done) -> Reply 
             let looked = work.looked.iter().filter_map(|call| made(call, None));
             looked.chain(done.ended.iter().flat_map(calls)).collect()
         },
-        confidence: certainty(outcome, understood, done),
+        confidence: confidence::certainty(outcome, understood, done),
         total_execution_time_ms: millis(elapsed),
     };
     Reply {
@@ -219,15 +218,7 @@ fn asked(understood: &Understood, done: &Done) -> Option<Asked> {
     }
     let back = done.ended.iter().find_map(|ended| ended.analysis.as_ref()?.clarification.as_ref());
     if let Some(back) = back {
-        let offer = |choice: &steward_analysis::planner::Choice| Offered {
-            label: choice.label.clone(),
-            say: choice.question.clone(),
-            record: None,
-        };
-        return Some(Asked {
-            text: back.question.clone(),
-            options: back.options.iter().map(offer).collect(),
-        });
+        return Some(Asked::from(back));
     }
     let question = done.question.as_ref().map(|pending| &pending.question);
     let question = question.or(understood.question.as_ref().filter(|_| done.ended.is_empty()))?;
@@ -446,20 +437,6 @@ fn made(call: &Call, domain: Option<&DomainName>) -> Option<ToolCall> {
         timestamp: call.at,
         attempt_number: Attempt::default(),
     })
-}
-
-/// The confidence, from the completeness of the data and the confidence of the reading.
-fn certainty(outcome: Outcome, understood: &Understood, done: &Done) -> Certainty {
-    let analysed = done.ended.iter().filter_map(|ended| ended.analysis.as_ref()).map(|answer| answer.score);
-    let score = analysed.fold(understood.confidence.get(), f64::min);
-    match outcome {
-        Outcome::Answered if done.confirming.is_none() && score >= SURE => Certainty::High,
-        Outcome::Answered => Certainty::Medium,
-        Outcome::Partial => Certainty::Medium,
-        Outcome::Chat | Outcome::Help | Outcome::Declined | Outcome::Confirm => Certainty::High,
-        Outcome::NotFound => Certainty::High,
-        Outcome::Asked | Outcome::Failed | Outcome::OutOfScope => Certainty::Low,
-    }
 }
 
 /// The routing decision.

@@ -8,7 +8,7 @@ use super::decisions::DECIDED;
 use super::model_turn::ModelMemory;
 use super::reply::{Asked, Offered};
 use super::{Carried, ConversationEndedBy, Ending, Opened, OptionChoice, Reply, Turn};
-use crate::ask::{AppContext, Reading, Record};
+use crate::ask::{AppContext, Reading, Record, chosen_option};
 use crate::error::{Error, Result};
 use serde_json::{Map, Value as Json, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,7 +18,7 @@ use steward_domain::{
 };
 use steward_language::skill::Recent;
 use steward_language::understand::{
-    Choice, Noticed, Pending, QuestionKind, RecordRef, SeenRecord, ShownList, Step, Understood,
+    Act, Choice, Noticed, Pending, QuestionKind, RecordRef, SeenRecord, ShownList, Step, Understood,
 };
 use steward_store::{Change, EntitySearch, Mention, Scope};
 
@@ -58,6 +58,10 @@ pub(super) struct Memory {
     pub(super) data: Vec<String>,
     /// The reading of the last analysis question.
     pub(super) reading: Option<Reading>,
+    /// The data of that question, without passwords.
+    reading_data: Vec<String>,
+    /// Whether the last request of the conversation was a question about data.
+    pub(super) asked_data: bool,
     /// By tool, the id of the conversation that the tool keeps itself.
     pub(super) threads: BTreeMap<String, String>,
     /// The state of the model's run in the previous turn.
@@ -79,6 +83,8 @@ impl Memory {
             before: Vec::new(),
             data: Vec::new(),
             reading: None,
+            reading_data: Vec::new(),
+            asked_data: false,
             threads: BTreeMap::new(),
             model: Box::default(),
         };
@@ -109,7 +115,13 @@ impl Memory {
         let of = |name: &str| latest(name).map(|message| &message.metadata);
         memory.before = of("steps").and_then(|metadata| read(metadata, "steps")).unwrap_or_default();
         memory.data = of("data").and_then(|metadata| read(metadata, "data")).unwrap_or_default();
-        memory.reading = of("reading").and_then(|metadata| read(metadata, "reading"));
+        if let Some(metadata) = of("reading") {
+            memory.reading = read(metadata, "reading");
+            // A message of `ask` has one list of data.
+            let data = ["reading_data", "data"].iter().find_map(|name| read(metadata, name));
+            memory.reading_data = data.unwrap_or_default();
+        }
+        memory.asked_data = spoken.iter().find_map(|message| asks_data(&message.metadata)).unwrap_or(false);
         memory.lists = of("shown").and_then(|metadata| read(metadata, "shown")).unwrap_or_default();
         memory.removed = of("removed").and_then(|metadata| read(metadata, "removed"));
         for message in spoken.iter().rev() {
@@ -190,12 +202,17 @@ impl Memory {
             let question = understood.question.clone()?;
             Some(Pending { understood: understood.clone(), question })
         });
+        let reading_data = match &done.reading {
+            Some(_) => paths_without_passwords(&done.reading_data),
+            None => self.reading_data.clone(),
+        };
         let steps: &[Step] = if understood.steps.is_empty() { &self.before } else { &understood.steps };
         let metadata = json!({
             "request_id": record.task, "outcome": reply.outcome, "confidence": reply.response.confidence,
             "pending": question, "confirming": done.confirming, "steps": steps, "data": data,
             "attached": paths_without_passwords(&turn.data),
-            "reading": done.reading.as_ref().or(self.reading.as_ref()), "threads": done.threads,
+            "reading": done.reading.as_ref().or(self.reading.as_ref()), "reading_data": reading_data,
+            "threads": done.threads,
             "shown": self.lists_after(done, understood, now), "removed": self.removed_after(done, now),
             "question": reply.question, "suggestions": reply.response.suggestions, "sources": reply.response.sources,
             "tables": reply.tables, "missing": reply.missing, "waiting": done.waiting, "model_run": done.model,
@@ -221,6 +238,11 @@ impl Memory {
         record.converse(self.id, entries, changes).await
     }
 
+    /// Whether the remembered reading is one of this data.
+    pub(super) fn is_reading_of(&self, data: &[String]) -> bool {
+        self.reading.is_some() && paths_without_passwords(data) == self.reading_data
+    }
+
     /// Whether a server returned a record.
     pub(super) fn is_from(&self, server: &str, entity_type: &str, id: &str) -> bool {
         let servers = self.servers.get(&(entity_type.to_owned(), id.to_owned()));
@@ -235,6 +257,18 @@ impl Memory {
             return Err(Error::QuestionClosed);
         }
         options.get(choice.option).ok_or(Error::QuestionClosed)
+    }
+
+    /// The option of an open question about data that a message chooses by its number or its words.
+    /// Other questions are answered by the reader.
+    pub(super) fn choice_of(&self, said: &str) -> Option<OptionChoice> {
+        let (task, options) = self.offered.as_ref()?;
+        if self.pending.is_some() || self.confirming.is_some() || !self.asked_data {
+            return None;
+        }
+        let options: Vec<(&str, &str)> =
+            options.iter().map(|option| (option.label.as_str(), option.say.as_str())).collect();
+        Some(OptionChoice { question: Some(*task), option: chosen_option(said, &options)? })
     }
 
     /// The lists that ordinals in the next turn refer to: those of this answer, then earlier ones.
@@ -333,6 +367,16 @@ fn paths_without_passwords(data: &[String]) -> Vec<String> {
 
 fn read<T: serde::de::DeserializeOwned>(metadata: &Map<String, Json>, name: &str) -> Option<T> {
     serde_json::from_value(metadata.get(name)?.clone()).ok()
+}
+
+/// Whether a message answers a question about data; `None` if it answers no request.
+fn asks_data(metadata: &Map<String, Json>) -> Option<bool> {
+    // A message of `ask` names its planner and has no steps.
+    if metadata.contains_key("planner") {
+        return Some(true);
+    }
+    let steps: Vec<Step> = read(metadata, "steps")?;
+    (!steps.is_empty()).then(|| steps.iter().all(|step| step.act == Act::Ask))
 }
 
 fn domain_of(understood: &Understood) -> Result<DomainName> {

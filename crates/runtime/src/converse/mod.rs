@@ -15,6 +15,7 @@ mod call;
 mod carry;
 mod client_turn;
 mod compose;
+mod confidence;
 mod confirm;
 mod decisions;
 mod digest;
@@ -22,6 +23,7 @@ mod edit;
 mod effects;
 mod ending;
 mod find;
+mod follow;
 mod look;
 mod memory;
 mod model_answer;
@@ -30,6 +32,7 @@ mod plan_first;
 pub(crate) use plan_first::signature_of;
 mod readers;
 mod reply;
+mod request;
 mod run_progress;
 pub(crate) use run_progress::RunProgress;
 
@@ -306,6 +309,8 @@ impl ChatService {
         let mut turn = turn.clone();
         let mut memory = Memory::open(self.app(), &turn).await?;
         memory.forget(&self.without);
+        // An option of a question about data may also be chosen by its number or its words.
+        turn.choice = turn.choice.or_else(|| memory.choice_of(&turn.said));
         if let Some(choice) = turn.choice {
             memory.option(choice)?.say.clone_into(&mut turn.said);
         }

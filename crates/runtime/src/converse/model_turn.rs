@@ -127,7 +127,8 @@ impl ChatService {
         if let Some(statement) = statement(opened) {
             return Ok(statement);
         }
-        Ok(about_data(opened, understand(opened, self.app()).await?))
+        let understood = about_data(opened, understand(opened, self.app()).await?);
+        self.follow_data(opened, understood).await
     }
 
     /// Applies the user's decision on a waiting call of the model, if this message is one. Any

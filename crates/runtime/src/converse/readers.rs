@@ -4,12 +4,13 @@ use crate::error::Result;
 use crate::toolbox::Toolbox;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
+use steward_analysis::catalogue::Catalogue;
 use steward_analysis::session::Session;
 use steward_domain::{DomainName, Idempotency, ToolDefinition, ToolName, ToolOrigin};
 use steward_language::route::{Label, Topic};
 use steward_language::understand::{Reader, Tool};
 use steward_language::words::name_words;
-use steward_policy::{Caller, Effect, worst_effect_of};
+use steward_policy::{Access, Caller, Effect, worst_effect_of};
 use steward_tools::registry::{Entry, Filter, Snapshot};
 
 /// The maximum number of cached readers; beyond it the cache is cleared.
@@ -22,6 +23,9 @@ pub(super) const USER_DATA_DOMAIN: &str = "your_data";
 #[derive(Default)]
 pub(super) struct Readers {
     kept: Mutex<HashMap<String, Arc<Reader>>>,
+    /// The catalogues of data, by the data and the access to it. They only decide what a message is
+    /// about; an answer opens the data anew.
+    catalogues: Mutex<HashMap<String, Arc<Catalogue>>>,
 }
 
 impl Readers {
@@ -43,8 +47,8 @@ impl Readers {
         }
         let (mut topics, tools) = catalogue(&snapshot, caller);
         if !data.is_empty() {
-            let session = Session::open(data, toolbox.app().options).await?;
-            topics.push(brought(&session)?);
+            let catalogue = self.catalogue(toolbox, data, &Access::default()).await?;
+            topics.push(brought(&catalogue)?);
         }
         let encoder = toolbox.app().encoder.clone();
         let made = tokio::task::spawn_blocking(move || Arc::new(Reader::new(encoder, topics, tools)));
@@ -55,6 +59,27 @@ impl Readers {
         }
         kept.insert(key, made.clone());
         Ok(made)
+    }
+
+    /// The tables and columns of data that may be read.
+    pub(super) async fn catalogue(
+        &self,
+        toolbox: &Toolbox,
+        data: &[String],
+        access: &Access,
+    ) -> Result<Arc<Catalogue>> {
+        let key = format!("{data:?}|{access:?}");
+        if let Some(known) = self.catalogues.lock().unwrap_or_else(PoisonError::into_inner).get(&key) {
+            return Ok(known.clone());
+        }
+        let session = Session::open(data, toolbox.app().options).await?;
+        let catalogue = Arc::new(session.visible(access));
+        let mut kept = self.catalogues.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.len() >= KEPT {
+            kept.clear();
+        }
+        kept.insert(key, catalogue.clone());
+        Ok(catalogue)
     }
 }
 
@@ -131,8 +156,8 @@ fn application(definition: &ToolDefinition) -> DomainName {
 }
 
 /// The user's own data, described by the names of its tables and columns.
-fn brought(session: &Session) -> Result<Topic> {
-    let tables = &session.catalogue().tables;
+fn brought(catalogue: &Catalogue) -> Result<Topic> {
+    let tables = &catalogue.tables;
     let titles: Vec<String> = tables.iter().map(|table| name_words(&table.name).join(" ")).collect();
     let described = tables.iter().map(|table| {
         let columns: Vec<String> =

@@ -1,9 +1,10 @@
 //! The reply of a turn.
 
-use crate::ask::Answer;
+use crate::ask::{Answer, Clarification};
 use crate::run::ClientCall;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
+use steward_analysis::planner::Choice;
 use steward_domain::{AgentResponse, CallId, ConversationId, DomainRoutingDecision, TaskId};
 use steward_language::answer::Table;
 use steward_language::understand::RecordRef;
@@ -139,6 +140,10 @@ impl Reply {
         let mut document = json!(self);
         if let (Some(document), false) = (document.as_object_mut(), self.analyses.is_empty()) {
             document.insert("analyses".into(), self.analyses.iter().map(without_paths).collect());
+            // The same fields as in the document of an analysis.
+            let score = self.confidence_score().map(|score| (score * 1000.0).round() / 1000.0);
+            document.insert("confidence_score".into(), json!(score));
+            document.insert("unexplained".into(), self.unexplained().collect::<Vec<_>>().into());
         }
         document
     }
@@ -163,6 +168,17 @@ pub struct Asked {
     pub text: String,
     /// The options.
     pub options: Vec<Offered>,
+}
+
+impl From<&Clarification> for Asked {
+    fn from(asked: &Clarification) -> Self {
+        let offer = |choice: &Choice| Offered {
+            label: choice.label.clone(),
+            say: choice.question.clone(),
+            record: None,
+        };
+        Self { text: asked.question.clone(), options: asked.options.iter().map(offer).collect() }
+    }
 }
 
 /// An option of a clarifying question.

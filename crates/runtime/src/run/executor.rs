@@ -218,9 +218,13 @@ impl<'a> Executor<'a> {
 
     /// Applies an event, logs it, and starts its effects. A late event changes nothing.
     async fn happened(&mut self, event: Event) -> Result<()> {
+        let expired = self.state.expired_request(&event).map(|(request, digest)| (request, digest.clone()));
         let Ok(effects) = self.state.apply(&self.program, &event) else { return Ok(()) };
         if let Some(log) = &mut self.log {
             log.event(&event)?;
+            if let Some((request, digest)) = expired {
+                log.expire(self.task, request, digest, event.at())?;
+            }
             // Watchers are external: they must only see events that are written.
             if self.watch.is_some() || log.journal_writer.is_full() {
                 self.save().await?;

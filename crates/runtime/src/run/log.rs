@@ -12,12 +12,12 @@ use serde_json::{Map, Value as Json, json};
 use sha2::{Digest as _, Sha256};
 use std::sync::Arc;
 use steward_domain::{
-    AgentName, Check as _, Checkpoint, CheckpointId, EventType, Label, NodeName, State as Shown, Task,
-    TaskId, TaskStatus, Timestamp, Valid,
+    AgentName, Check as _, Checkpoint, CheckpointId, EventType, Gate, Label, NodeName, Sha256Hex,
+    State as Shown, Task, TaskId, TaskStatus, Timestamp, Valid,
 };
-use steward_engine::{Awaited, Definition, Effect, Ended, Event, Program};
+use steward_engine::{Awaited, Definition, Effect, EffectId, Ended, Event, Program};
 use steward_journal::Draft;
-use steward_store::{Change, Scope, Store};
+use steward_store::{Change, GateDecision, Scope, Store, Verdict};
 
 /// The position of the first row of a task.
 const START: &str = "start";
@@ -160,6 +160,21 @@ impl Log {
     pub(super) fn event(&mut self, event: &Event) -> Result<()> {
         let (entry, row) = self.sealed(event)?;
         self.journal_writer.note([entry], [row]);
+        Ok(())
+    }
+
+    /// Adds to the event before that no decision arrived in time: the history of decisions has it.
+    pub(super) fn expire(
+        &mut self,
+        task: TaskId,
+        request: EffectId,
+        digest: Sha256Hex,
+        at: Timestamp,
+    ) -> Result<()> {
+        let gate = Gate { task, number: request.0 };
+        let by = Label::new("timeout")?;
+        let decision = GateDecision { gate, digest, verdict: Verdict::Expired, by, at, call: None };
+        self.journal_writer.note([], [Change::Decide(decision)]);
         Ok(())
     }
 

@@ -218,6 +218,17 @@ impl Runner {
         self.run(user, program, input, watch).await
     }
 
+    /// Runs a workflow or an agent whose input a client's model wrote: none of it counts as the
+    /// user's own words.
+    pub async fn start_untrusted(&self, user: &UserId, name: &str, input: Json) -> Result<Ran> {
+        let program = self.program(name).await?;
+        program.check_input(&input).map_err(Error::Input)?;
+        self.toolbox.callers().now(user)?;
+        let task = TaskId(self.app().random.uuid_v7(self.now())?);
+        let child = Child { untrusted: true, ..Child::default() };
+        self.begin(user.clone(), task, program.into(), input, child, None).await
+    }
+
     /// Runs a program until it ends or has to wait.
     pub async fn run(
         &self,
@@ -250,6 +261,15 @@ impl Runner {
 
     /// Queues a workflow or an agent for any worker.
     pub async fn submit(&self, user: &UserId, name: &str, input: &Json) -> Result<TaskId> {
+        self.submit_as(user, name, input, Child::default()).await
+    }
+
+    /// Stores a run whose input a client's model wrote.
+    pub async fn submit_untrusted(&self, user: &UserId, name: &str, input: &Json) -> Result<TaskId> {
+        self.submit_as(user, name, input, Child { untrusted: true, ..Child::default() }).await
+    }
+
+    async fn submit_as(&self, user: &UserId, name: &str, input: &Json, child: Child) -> Result<TaskId> {
         self.toolbox.callers().now(user)?;
         let program = self.program(name).await?;
         program.check_input(input).map_err(Error::Input)?;
@@ -263,7 +283,7 @@ impl Runner {
         let journal_writer =
             Arc::new(JournalWriter::new(self.app().store.clone(), user.clone(), id.into(), None));
         let mut log = self.log(journal_writer, task.validate()?, 0, &program)?;
-        log.begin(&program, input, &Child::default(), None)?;
+        log.begin(&program, input, &child, None)?;
         log.journal_writer.flush().await?;
         Ok(id)
     }

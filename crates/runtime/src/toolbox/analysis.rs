@@ -51,6 +51,16 @@ impl DataGrants {
         Self { folders, listed: Mutex::default(), home: home.canonicalize().ok() }
     }
 
+    /// Whether an address leads into Steward's own home, by whatever spelling.
+    #[must_use]
+    pub fn is_own(&self, address: &str) -> bool {
+        let path = address.strip_prefix("sqlite://").or_else(|| address.strip_prefix("sqlite:"));
+        let path = path.unwrap_or(address).split('?').next().unwrap_or_default();
+        let real = Path::new(path).canonicalize().ok();
+        real.zip(self.home.as_ref())
+            .is_some_and(|(real, home)| real.starts_with(home) || home.starts_with(&real))
+    }
+
     /// Sets the current sources of the domains.
     pub fn list(&self, sources: Vec<DomainSource>) {
         *self.listed.lock().unwrap_or_else(PoisonError::into_inner) = sources;

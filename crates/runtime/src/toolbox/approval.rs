@@ -311,7 +311,9 @@ impl Approvals {
     /// Ends an expired wait, unless a decision was just made.
     async fn expire(&self, waiting: &Waiting, checkpoint: Valid<Checkpoint>) -> Result<()> {
         let by = Label::new("timeout")?;
-        match self.close(waiting, checkpoint, &by, Verdict::Expired, "nobody decided in time").await {
+        let until = waiting.until.to_chrono().format("%Y-%m-%d %H:%M UTC");
+        let why = format!("Timed out: no decision by {until}");
+        match self.close(waiting, checkpoint, &by, Verdict::Expired, &why).await {
             Err(Error::NotWaiting(_)) => Ok(()),
             other => other,
         }
@@ -334,8 +336,11 @@ impl Approvals {
             .entry(entry)
             .change(Change::Decide(decision))
             .change(ended);
-        let reason =
-            if why.is_empty() { format!("rejected by {by}") } else { format!("rejected by {by}: {why}") };
+        let reason = match verdict {
+            Verdict::Expired => why.to_owned(),
+            _ if why.is_empty() => format!("rejected by {by}"),
+            _ => format!("rejected by {by}: {why}"),
+        };
         let paused = self.paused(waiting).await?;
         // A person's rejection is a separate status; an expired or denied call has failed.
         let task = match verdict {

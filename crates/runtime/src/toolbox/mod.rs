@@ -382,6 +382,12 @@ impl Toolbox {
         Ok(server.look().await?)
     }
 
+    /// Whether an address leads into Steward's own home, which is never data.
+    #[must_use]
+    pub fn is_own_data(&self, address: &str) -> bool {
+        self.grounds.is_own(address)
+    }
+
     /// The servers with their status.
     #[must_use]
     pub fn servers(&self) -> Vec<(Arc<steward_tools::mcp::Handle>, Status)> {

@@ -16,6 +16,7 @@ mod callers;
 mod chat_servers;
 mod conversations;
 mod cut_off;
+mod data_talks;
 mod decisions;
 mod documented;
 mod edges;

@@ -13,7 +13,7 @@ use steward_domain::{HumanAction, Label, TaskId, TaskStatus};
 use steward_journal::clock::{Clock as _, SystemClock};
 use steward_models::Models;
 use steward_runtime::run::{Awaited, NewSignal, Ran, RunStatus, Runner, Service};
-use steward_store::Scope;
+use steward_store::{Scope, Verdict};
 use tokio_util::sync::CancellationToken;
 
 struct Office {
@@ -165,7 +165,11 @@ async fn approval_escalates_to_next_role_and_expires() {
     assert_eq!(done.page, Some("ENG016"));
     let history =
         office.shop.fixture.app.store.decisions(&Scope::System, steward_store::Page::first(10)).await;
-    assert_eq!(history.unwrap().len(), 2, "both decisions are in the history");
+    let verdicts: Vec<Verdict> =
+        history.unwrap().into_iter().rev().map(|(_, decision)| decision.verdict).collect();
+    let expected =
+        [Verdict::Expired, Verdict::Approved, Verdict::Expired, Verdict::Expired, Verdict::Rejected];
+    assert_eq!(verdicts, expected, "decisions and time-outs are in the history");
 }
 
 #[tokio::test]

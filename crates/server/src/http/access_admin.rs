@@ -179,6 +179,7 @@ async fn remove_user(
         check_owner_remains(file)
     })
     .await?;
+    site.directory.revoke_keys_of(&user)?;
     Ok(StatusCode::NO_CONTENT)
 }
 

@@ -159,7 +159,7 @@ async fn make(
             "the key that you use is cut down: make one with no more scopes than it has",
         ));
     }
-    require_owner_for_owner_keys(&site, &identity, &make.user)?;
+    require_owner_for_owner(&site, &identity, &make.user)?;
     let new = NewKey { user: make.user, name: make.name, scopes: make.scopes, days: make.days };
     let about = json!({ "user": new.user, "name": new.name, "scopes": new.scopes, "days": new.days });
     site.directory.known(&new.user)?;
@@ -168,13 +168,15 @@ async fn make(
     Ok((StatusCode::CREATED, Json(Made { id: record.id, key })))
 }
 
-/// Only an owner creates and revokes keys of owners.
-fn require_owner_for_owner_keys(site: &Shared, identity: &Identity, user: &UserId) -> Result<(), Problem> {
+/// Only an owner acts in the place of an owner: makes and revokes their keys, links boards as them.
+pub(super) fn require_owner_for_owner(
+    site: &Shared,
+    identity: &Identity,
+    user: &UserId,
+) -> Result<(), Problem> {
     let owner = site.directory.named(user, AuthMethod::Key).is_some_and(|user| user.grants.is_none());
     if owner && identity.grants.is_some() {
-        return Err(Problem::denied(format!(
-            "{user} is an owner: only an owner makes and revokes their keys"
-        )));
+        return Err(Problem::denied(format!("{user} is an owner: only an owner acts for them")));
     }
     Ok(())
 }
@@ -185,7 +187,7 @@ async fn revoke(
     PathParam(id): PathParam<String>,
 ) -> Result<StatusCode, Problem> {
     if let Some(key) = site.directory.keys().iter().find(|key| key.id == id) {
-        require_owner_for_owner_keys(&site, &identity, &key.user)?;
+        require_owner_for_owner(&site, &identity, &key.user)?;
     }
     site.access.changed(&(&identity).into(), "key_revoked", json!({ "key": id })).await?;
     site.directory.revoke_key(&id)?;

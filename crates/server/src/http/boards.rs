@@ -367,6 +367,8 @@ async fn add_link(
     let viewer = wanted.viewer.unwrap_or_else(|| identity.user.clone());
     // A viewer without access would see nothing.
     site.toolbox().callers().now(&viewer)?;
+    // A link shows what its viewer may see. Only an owner links a board as an owner.
+    super::admin::require_owner_for_owner(&site, &identity, &viewer)?;
     let app = site.app();
     let link = app.add_link(&identity.user, id, &viewer, wanted.hours, wanted.filters, "api").await?;
     let token = site.directory.secret().link_token(id.0, link.id.0, link.expires_at);

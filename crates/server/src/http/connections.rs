@@ -132,6 +132,9 @@ async fn tables_of(site: &Shared, address: &str) -> Result<Vec<Value>, Problem> 
             "address: leave the password out. The operator of this server sets it up as a variable",
         ));
     }
+    if site.toolbox().is_own_data(address) {
+        return Err(Problem::denied("this is Steward's own home: its store, keys and settings are no data"));
+    }
     let named = [address.to_owned()];
     let opened = Session::open(&named, site.app().options);
     let late = |_| Problem::input(format!("{address} did not answer within {} s", TRIED.as_secs()));

@@ -226,6 +226,8 @@ const LOOK: Duration = Duration::from_secs(1);
 
 impl MessageSource {
     async fn look(&mut self) -> Option<Vec<Frame>> {
+        // A user who is disabled meanwhile gets nothing more.
+        self.site.toolbox().callers().now(&self.identity.user).ok()?;
         let conversation = own(&self.site, &self.identity, self.id).await.ok()?;
         if conversation.status == ConversationStatus::Active {
             self.site.chat.report_decisions(&self.identity.user, self.id).await.ok()?;

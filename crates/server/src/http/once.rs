@@ -131,7 +131,10 @@ async fn answer(site: &Shared, request: Request, next: Next) -> Result<Response,
     let (Some(identity), Some(sent), true) = (identity, key(request.headers())?, covered) else {
         return Ok(next.run(request).await);
     };
-    let key = (identity.user, sent);
+    // Another key of the same user may have fewer rights: it shares no responses.
+    let scopes = identity.scopes.as_ref().map(|scopes| format!("{scopes:?}")).unwrap_or_default();
+    let by = identity.key.clone().unwrap_or_default();
+    let key = (identity.user, format!("{by} {scopes} {sent}"));
     let (parts, body) = request.into_parts();
     let mut outline = Request::new(body);
     *outline.extensions_mut() = parts.extensions.clone();

@@ -139,6 +139,13 @@ impl Keys {
         Ok(())
     }
 
+    /// Revokes all keys of a user.
+    fn revoke_all_of(&mut self, user: &UserId, now: Timestamp) {
+        for key in self.keys.iter_mut().filter(|key| key.user == *user) {
+            key.revoked_at.get_or_insert(now);
+        }
+    }
+
     /// Finds the record of a valid key. The hash is computed before the lookup and compared in
     /// constant time.
     pub(super) fn open(&self, key: &str, now: Timestamp) -> Option<&KeyRecord> {
@@ -154,6 +161,14 @@ impl Keys {
 
 fn hash(key: &str) -> String {
     Sha256::digest(key.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Revokes all keys of a user who is removed: a later user of the same name is somebody else.
+pub fn revoke_keys_of(home: &Path, user: &UserId, now: Timestamp) -> Result<()> {
+    let _alone = locked(home)?;
+    let mut keys = Keys::load(home)?;
+    keys.revoke_all_of(user, now);
+    keys.save(home)
 }
 
 /// Locks the access files of a home against other processes.

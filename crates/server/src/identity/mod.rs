@@ -25,7 +25,7 @@ pub use file::{AccessFile, Oidc, OidcSignIn, Role, User};
 pub use grants::FileGrants;
 pub(crate) use grants::caller_of;
 pub use journal::{AccessJournal, Administrator};
-pub use keys::{KeyRecord, NewKey, replace as replace_file};
+pub use keys::{KeyRecord, NewKey, replace as replace_file, revoke_keys_of};
 use session::EndedSessions;
 pub use session::Secret;
 pub use sign_in::{PROVIDER_SESSION, SignInStart};
@@ -250,7 +250,11 @@ impl Identity {
     #[must_use]
     pub fn caller(&self, tools_of: impl Fn(&str) -> Vec<String>) -> Caller {
         let key = self.key.as_deref().and_then(|key| Label::new(key).ok());
-        let Some(role) = &self.grants else { return Caller { key, ..Caller::owner(self.user.clone()) } };
+        let Some(role) = &self.grants else {
+            // A key that was cut down decides nothing that its scopes leave out.
+            let administrator = self.may(Right::Approve) && self.may(Right::Tools);
+            return Caller { key, administrator, ..Caller::owner(self.user.clone()) };
+        };
         let of_domains = role.domains.iter().flat_map(|domain| tools_of(domain));
         let permissions = role.permissions.iter().filter_map(|name| Label::new(name.as_str()).ok());
         Caller {
@@ -563,6 +567,13 @@ impl Directory {
         keys.revoke(id, self.now())?;
         keys.save(&self.home)?;
         self.take(keys);
+        Ok(())
+    }
+
+    /// Revokes all keys of a user who is removed.
+    pub fn revoke_keys_of(&self, user: &UserId) -> Result<()> {
+        keys::revoke_keys_of(&self.home, user, self.now())?;
+        self.take(Keys::load(&self.home)?);
         Ok(())
     }
 

@@ -9,9 +9,11 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 use std::collections::BTreeSet;
 use steward_domain::UserId;
-use steward_journal::clock::SystemClock;
+use steward_journal::clock::{Clock as _, SystemClock};
 use steward_journal::random::SystemRandom;
-use steward_server::identity::{AccessFile, AccessJournal, Administrator, NewKey, OWNER, Right, Role};
+use steward_server::identity::{
+    AccessFile, AccessJournal, Administrator, NewKey, OWNER, Right, Role, revoke_keys_of,
+};
 
 #[derive(Subcommand)]
 #[command(after_help = "Examples:
@@ -147,7 +149,7 @@ async fn journalled(context: &Context, change: &str, about: serde_json::Value) -
 pub(super) async fn users(context: &Context, command: Users) -> Result<(), Failure> {
     context.home.create()?;
     let home = &context.home.path;
-    let (mut file, _alone) = AccessFile::to_change(home)?;
+    let (mut file, alone) = AccessFile::to_change(home)?;
     match command {
         Users::Add(add) => {
             if let Some(role) = add.role.iter().find(|role| *role != OWNER && !file.roles.contains_key(*role))
@@ -193,6 +195,8 @@ pub(super) async fn users(context: &Context, command: Users) -> Result<(), Failu
             }
             journalled(context, "user_removed", json!({ "user": user })).await?;
             file.save(home)?;
+            drop(alone);
+            revoke_keys_of(home, &user, SystemClock::default().now())?;
             say(format!("{user} is not let in any more"));
         }
         Users::List if context.json => document(&file.users),

@@ -91,12 +91,18 @@ async fn shown(
         };
     }
     if !std::io::stdin().is_terminal() || context.json {
-        let told = "say what you were shown with --digest; `steward approvals list` shows it";
+        let told = format!(
+            "without a terminal the decision names what it is about. Waiting: {} {}. To decide on exactly \
+             this: `{}`",
+            waiting.tool,
+            Json::Object(waiting.arguments.clone()),
+            command(verb, &waiting)
+        );
         return Err(Failure::user("CLI004", told));
     }
     eprintln!("{}.", waiting.reason);
     eprintln!("{} {}", paint(Tone::Strong, &waiting.tool), Json::Object(waiting.arguments.clone()));
-    eprint!("{verb}? [y/N] ");
+    eprint!("{}? [y/N] ", question(verb));
     let _shown = std::io::stderr().flush();
     let mut line = String::new();
     let _read = std::io::stdin().read_line(&mut line);
@@ -108,12 +114,27 @@ async fn shown(
     }
 }
 
+/// The whole command that decides on a waiting call, with the digest of what is shown.
+fn command(action: &str, waiting: &Waiting) -> String {
+    let digest: String = waiting.digest.chars().take(PREFIX).collect();
+    format!("steward approvals {action} {} --digest {digest}", waiting.task)
+}
+
+/// The command that approves what a task waits for. It also works without a terminal.
+pub(super) async fn approve_command(context: &Context, toolbox: &Toolbox, task: TaskId) -> String {
+    let waiting = toolbox.approvals().list(&context.scope).await.unwrap_or_default();
+    match waiting.iter().find(|call| call.task == task) {
+        Some(call) => command("approve", call),
+        None => format!("steward approvals approve {task}"),
+    }
+}
+
 pub(super) async fn run(context: &Context, command: Approvals) -> Result<(), Failure> {
     let (runner, toolbox) = super::run::runner(context).await?;
     let result = match decided(context, &toolbox, &command).await {
         Ok(Some((id, decided))) => {
             match runner.decide(&context.scope, id, decided, Some(super::run::watch())).await {
-                Ok(ran) => super::run::shown(context, &ran),
+                Ok(ran) => super::run::shown(context, &toolbox, &ran).await,
                 Err(error) => Err(error.into()),
             }
         }
@@ -245,8 +266,16 @@ async fn history(context: &Context, toolbox: &Toolbox, limit: u32) -> Result<(),
 
 fn verb(action: HumanAction) -> &'static str {
     match action {
-        HumanAction::Approve => "Approve it",
-        HumanAction::Reject => "Reject it",
-        HumanAction::Modify => "Change it",
+        HumanAction::Approve => "approve",
+        HumanAction::Reject => "reject",
+        HumanAction::Modify => "modify",
+    }
+}
+
+fn question(verb: &str) -> &'static str {
+    match verb {
+        "approve" => "Approve it",
+        "reject" => "Reject it",
+        _ => "Change it",
     }
 }

@@ -69,8 +69,12 @@ pub(super) async fn run(context: &Context, command: Run) -> Result<(), Failure> 
     }
     let watch = command.watch.then(watch);
     let ran = runner.start(&context.settings.user, &command.name, input, watch).await;
+    let result = match ran {
+        Ok(ran) => shown(context, &toolbox, &ran).await,
+        Err(error) => Err(error.into()),
+    };
     toolbox.close().await;
-    shown(context, &ran?)
+    result
 }
 
 fn queued(context: &Context, task: steward_domain::TaskId) -> Result<(), Failure> {
@@ -121,7 +125,7 @@ pub(super) async fn workflow(context: &Context, command: WorkflowCommand) -> Res
 }
 
 /// Shows the status of a run. A failed run fails the command.
-pub(super) fn shown(context: &Context, ran: &Ran) -> Result<(), Failure> {
+pub(super) async fn shown(context: &Context, toolbox: &Toolbox, ran: &Ran) -> Result<(), Failure> {
     let (status, detail) = match &ran.standing {
         RunStatus::Completed(result) => ("completed", result.clone()),
         RunStatus::Failed(why) => ("failed", Json::from(why.as_str())),
@@ -136,7 +140,7 @@ pub(super) fn shown(context: &Context, ran: &Ran) -> Result<(), Failure> {
         match &ran.standing {
             RunStatus::Completed(Json::String(text)) => say(text),
             RunStatus::Completed(result) => say(serde_json::to_string_pretty(result).unwrap_or_default()),
-            RunStatus::Waiting => say(waits(ran)),
+            RunStatus::Waiting => say(waits(context, toolbox, ran).await),
             RunStatus::Rejected(why) => say(paint(Tone::Warn, why)),
             RunStatus::Cancelled(by) => say(format!("called off by {by}")),
             RunStatus::HandedOver => say("handed over: whoever is free goes on with it"),
@@ -154,7 +158,7 @@ pub(super) fn shown(context: &Context, ran: &Ran) -> Result<(), Failure> {
 }
 
 /// What a run waits for, and what brings it on.
-fn waits(ran: &Ran) -> String {
+async fn waits(context: &Context, toolbox: &Toolbox, ran: &Ran) -> String {
     let task = ran.task;
     match &ran.awaited {
         Some(Awaited::Signal(name)) => {
@@ -164,7 +168,10 @@ fn waits(ran: &Ran) -> String {
             format!("waits until {at}: a worker goes on then, or steward task resume {task}")
         }
         Some(Awaited::SubTask) => "waits for a task that it started".to_owned(),
-        Some(Awaited::Person) | None => format!("waits for a person: steward approvals approve {task}"),
+        Some(Awaited::Person) | None => {
+            let command = super::approvals::approve_command(context, toolbox, task).await;
+            format!("waits for a person: {command}")
+        }
     }
 }
 

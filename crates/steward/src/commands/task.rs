@@ -154,8 +154,12 @@ async fn take_up(context: &Context, task: &Task) -> Result<(), Failure> {
         }
         _ => return Ok(()),
     };
+    let result = match ran {
+        Ok(ran) => super::run::shown(context, &toolbox, &ran).await,
+        Err(error) => Err(error.into()),
+    };
     toolbox.close().await;
-    super::run::shown(context, &ran?)
+    result
 }
 
 pub(super) fn missing(id: TaskId) -> Error {

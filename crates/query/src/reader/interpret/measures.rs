@@ -562,7 +562,19 @@ impl Interpreter<'_> {
         if !percent {
             return false;
         }
-        let Some(whole) = self.whole_for(place) else { return false };
+        // A rate is a part of what it came from; a margin is a part of what was earned.
+        let rate = self.mark(at + 1).is_some_and(|mark| mark.operator == Some(Operator::Rate));
+        let whole = if rate && !self.is_money(place) {
+            let wholes = self.counts_above(place);
+            if wholes.len() > 1 {
+                self.defaults += 1;
+            }
+            let options = wholes.into_iter().zip([0.6, 0.5, 0.4]).collect();
+            self.choices.take(options)
+        } else {
+            self.whole_for(place)
+        };
+        let Some(whole) = whole else { return false };
         self.take(at + 1);
         let sum = |place: ColumnRef| Box::new(Measure::Of(Aggregate::Sum, Scalar::Column(place)));
         self.form.measures.push(Measure::Percent(sum(place), sum(whole)));

@@ -456,7 +456,7 @@ impl Interpreter<'_> {
                     self.defaults += 1;
                 }
             }
-            Operator::Growth => self.form.change = true,
+            Operator::Growth => self.growth(at),
             Operator::Running => self.form.running = true,
             Operator::Grain(grain) => self.group_period(grain),
             Operator::Part(part) => self.group_part(part),

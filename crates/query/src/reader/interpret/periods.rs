@@ -287,6 +287,28 @@ impl Interpreter<'_> {
         true
     }
 
+    /// "growth", "year over year": change against the period before, of the grain that is said.
+    pub(super) fn growth(&mut self, at: usize) {
+        self.form.change = true;
+        let word = self.text(at);
+        let grain = match word.split([' ', '-']).next().unwrap_or_default() {
+            "year" | "yoy" | "annual" => Grain::Year,
+            "quarter" | "qoq" => Grain::Quarter,
+            "month" | "mom" => Grain::Month,
+            "week" => Grain::Week,
+            "day" => Grain::Day,
+            _ => return,
+        };
+        let other = (self.marks.iter())
+            .any(|mark| matches!(mark.operator, Some(Operator::Grain(said)) if said != grain));
+        if other {
+            // Each month against the same one a year ago is not what a change of months says.
+            self.defaults += 1;
+        } else if !self.form.groups.iter().any(|group| matches!(group, Group::Period(..))) {
+            self.group_period(grain);
+        }
+    }
+
     /// A comparison that stands right before a period or a number.
     pub(super) fn bound_before(&mut self, at: usize) -> Option<Compare> {
         let before = (0..at).rev().find(|before| {

@@ -2,7 +2,9 @@
 
 use super::super::form::{Filter, Measure, Scalar};
 use super::super::lexicon::Operator;
+use super::super::link::ColumnRef;
 use super::Interpreter;
+use crate::frame::{Unit, Value};
 use crate::query::{Aggregate, Compare};
 use crate::roles::Role;
 
@@ -56,6 +58,40 @@ impl Interpreter<'_> {
                 self.form.measures.drain(..at);
             }
         }
+    }
+
+    pub(super) fn is_money(&self, place: ColumnRef) -> bool {
+        let money = "sales revenue amount price cost profit income spend fee tax total budget value";
+        self.schema.column(place).is_some_and(|column| matches!(column.unit, Unit::Currency(_)))
+            || money.split(' ').any(|word| self.schema.fits(place, word) >= 0.95)
+    }
+
+    /// Counts of the same rows that are nowhere smaller than a part, the largest first: sessions for
+    /// conversions, messages sent for those opened.
+    pub(super) fn counts_above(&self, part: ColumnRef) -> Vec<ColumnRef> {
+        let number = |value: &Value| match value {
+            Value::Int(number) => Some(*number as f64),
+            Value::Float(number) => Some(*number),
+            _ => None,
+        };
+        let ends = |place: ColumnRef| {
+            let column = self.schema.column(place)?;
+            number(&column.min).zip(number(&column.max))
+        };
+        let Some((low, high)) = ends(part) else { return Vec::new() };
+        let mut found: Vec<(ColumnRef, f64)> = (self.schema.places())
+            .filter(|(place, role)| {
+                *role == Role::Measure
+                    && place.table == part.table
+                    && *place != part
+                    && !self.is_money(*place)
+            })
+            .filter_map(|(place, _)| Some((place, ends(place)?)))
+            .filter(|(_, (least, most))| *least >= low && *most >= high)
+            .map(|(place, (_, most))| (place, most))
+            .collect();
+        found.sort_by(|a, b| b.1.total_cmp(&a.1));
+        found.into_iter().map(|(place, _)| place).collect()
     }
 
     /// The part of a whole: the condition that the rows of a share fulfil.

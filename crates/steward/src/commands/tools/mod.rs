@@ -392,7 +392,8 @@ async fn approved(
     let ApprovalRequest { tool, digest, reason } = needed;
     if !std::io::stdin().is_terminal() || context.json {
         let waiting = toolbox.approvals().wait(&request, needed).await?;
-        let message = format!("{reason}. It waits: `steward approvals approve {}`", waiting.task);
+        let command = super::approvals::approve_command(context, toolbox, waiting.task).await;
+        let message = format!("{reason}. It waits: `{command}`");
         return Err(Failure::of("TOL006", steward_domain::ErrorClass::Denied, message));
     }
     eprintln!("{reason}.");
