@@ -142,7 +142,11 @@ fn verdict(procedure: &Procedure, values: &[(String, Value)]) -> Option<String> 
         Some((asked.parts.first()?, value.number()?))
     };
     let (part, correlation) = value(Give::Statistic)?;
+    // A figure that is asked for with its decimals is not explained.
     let [first, second] = part.columns.as_slice() else { return None };
+    if part.decimals.is_some() {
+        return None;
+    }
     let strength = match correlation.abs() {
         size if size < 0.1 => return Some(format!("{first} and {second} are practically not correlated.")),
         size if size < 0.3 => "a weak",

@@ -370,7 +370,8 @@ mod tests {
         ];
         for (head, period) in cases {
             let file = format!(
-                "Department,Cost type,{},Total\nSales,Travel,10,20,30,40,100\nSales,Rent,1,\"1,200\",3,4,1208\nHR,Rent,5,6,7,8,26\n",
+                "Department,Cost type,{},Total\nSales,Travel,10,20,30,40,100\n\
+                 Sales,Rent,1,\"1,200\",3,4,1208\nHR,Rent,5,6,7,8,26\n",
                 head.join(",")
             );
             let read = read_csv(file.as_bytes(), 100).unwrap();

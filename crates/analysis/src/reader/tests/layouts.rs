@@ -182,18 +182,16 @@ fn row_names_without_a_header_shift_the_names() {
 
 #[test]
 fn total_lines_are_left_out_of_delimited_text() {
-    let invoices = csv(
-        "No;Date;Customer;Net;Status\nR1;02.01.2025;Alpha;1.200,50 €;paid\nR2;03.01.2025;Beta;300,00 €;open\nTotal;;;1.500,50 €;\n",
-    );
+    let invoices = csv("No;Date;Customer;Net;Status\nR1;02.01.2025;Alpha;1.200,50 €;paid\n\
+         R2;03.01.2025;Beta;300,00 €;open\nTotal;;;1.500,50 €;\n");
     assert_eq!(invoices.frame.rows.len(), 2, "{:?}", invoices.warnings);
     assert!(
         invoices.warnings.iter().any(|line| line.contains("1 total was left out: row 3 (Total)")),
         "{:?}",
         invoices.warnings
     );
-    let budget = csv(
-        "Department,Type,Jan,Feb\nSales,Travel,10,\"1,000\"\nSales,Rent,(5),20\nSales total,,5,\"1,020\"\nHR,Rent,7,8\nHR total,,7,8\nGrand total,,12,\"1,028\"\n",
-    );
+    let budget = csv("Department,Type,Jan,Feb\nSales,Travel,10,\"1,000\"\nSales,Rent,(5),20\n\
+         Sales total,,5,\"1,020\"\nHR,Rent,7,8\nHR total,,7,8\nGrand total,,12,\"1,028\"\n");
     assert_eq!(budget.frame.rows.len(), 3, "{:?}", budget.warnings);
     // The label would not fit the column of dates or numbers that it stands in.
     let days = csv("day,visits\n2024-01-01,10\n2024-01-02,20\n2024-01-03,30\nTotal,60\n");
