@@ -58,7 +58,8 @@ pub(crate) struct SqliteSource {
 /// Whether a table is one in which a virtual table (full-text search, R*Tree) keeps its rows.
 fn is_shadow(name: &str, of: &str) -> bool {
     const PARTS: [&str; 11] = [
-        "content", "data", "idx", "docsize", "config", "segments", "segdir", "stat", "node", "parent", "rowid",
+        "content", "data", "idx", "docsize", "config", "segments", "segdir", "stat", "node", "parent",
+        "rowid",
     ];
     let (name, of) = (name.to_lowercase(), of.to_lowercase());
     let part = name.strip_prefix(&of).and_then(|rest| rest.strip_prefix('_'));
@@ -98,7 +99,8 @@ impl SqliteSource {
         let mut names: Vec<String> =
             self.rows(names, 2_000)?.0.rows.iter().filter_map(|row| row.first().map(Value::plain)).collect();
         // The tables in which a virtual table keeps its rows hold its columns under other names.
-        let virtual_tables = "SELECT name FROM sqlite_master WHERE type = 'table' AND sql LIKE 'CREATE VIRTUAL%'";
+        let virtual_tables =
+            "SELECT name FROM sqlite_master WHERE type = 'table' AND sql LIKE 'CREATE VIRTUAL%'";
         let virtual_tables = self.rows(virtual_tables, 2_000)?.0.rows;
         let virtual_tables: Vec<String> =
             virtual_tables.iter().filter_map(|row| row.first().map(Value::plain)).collect();
