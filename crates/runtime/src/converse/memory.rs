@@ -148,7 +148,7 @@ impl Memory {
             self.data.clear();
         }
         if without.contains(&Carried::Question) {
-            (self.reading, self.before) = (None, Vec::new());
+            (self.reading, self.before, self.asked_data) = (None, Vec::new(), false);
         }
     }
 
