@@ -181,3 +181,18 @@ impl Coded for Error {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Error, ErrorCategory};
+
+    #[test]
+    fn errors_of_ruled_tables_hold_no_value() {
+        let detail = "Cannot cast string 'pay=1007.31' to value of Int32 type".to_owned();
+        let error = Error::Query { detail, category: ErrorCategory::TypeMismatch }.without_values();
+        assert!(!error.to_string().contains("1007"), "{error}");
+        assert_eq!(error.category(), ErrorCategory::TypeMismatch);
+        let late = Error::Timeout { seconds: 3 }.without_values();
+        assert!(matches!(late, Error::Timeout { seconds: 3 }));
+    }
+}

@@ -465,8 +465,10 @@ fn main() {
                 .map(|((judgement, right), proposal)| {
                     let x: Vec<f64> = judgement.features.iter().map(|(_, value)| *value).collect();
                     let planner = matches!(proposal.proposer, Proposer::Planner(_));
-                    let sql = if unread { String::new() } else { sql::write(proposal.query, Dialect::Sqlite) };
-                    json!({ "x": x, "right": right, "sql": sql, "planner": planner, "capped": !judgement.unexplained.is_empty(),
+                    let sql =
+                        if unread { String::new() } else { sql::write(proposal.query, Dialect::Sqlite) };
+                    json!({ "x": x, "right": right, "sql": sql, "planner": planner,
+                        "capped": !judgement.unexplained.is_empty(),
                         "misses_focus": judgement.misses_focus, "outside": !judgement.outside.is_empty() })
                 })
                 .collect();

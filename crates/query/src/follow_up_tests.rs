@@ -1,32 +1,10 @@
 //! Messages of a conversation, and whether they are about the answer before.
 
 use super::is_edit;
-use crate::frame::Kind::{Date, Integer, Number, Text};
 use crate::planner::NoMeaning;
 use crate::propose;
-use crate::reader::tests::Data;
+use crate::reader::follow_tests::ferries;
 use chrono::NaiveDate;
-
-fn ferries() -> Data {
-    Data::new(
-        &[(
-            "ferries",
-            &[
-                ("id", Integer, &["1", "2", "3", "4", "5", "6"]),
-                ("harbour", Text, &["Kiel", "Kiel", "Oban", "Oban", "Riga", "Riga"]),
-                ("operator", Text, &["Blue", "Grey", "Blue", "Grey", "Blue", "Grey"]),
-                (
-                    "sailed_on",
-                    Date,
-                    &["2023-01-03", "2024-01-06", "2023-02-05", "2024-02-05", "2023-03-02", "2024-03-11"],
-                ),
-                ("revenue", Number, &["10", "30", "20", "40", "50", "90"]),
-                ("tonnage", Integer, &["1", "2", "3", "4", "5", "6"]),
-            ],
-        )],
-        &[],
-    )
-}
 
 /// All messages are, or are not, edits of a question.
 fn check(messages: &[&str], expected: bool) {

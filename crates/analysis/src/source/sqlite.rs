@@ -454,3 +454,15 @@ fn quote(name: &str) -> String {
 fn text(value: &str) -> String {
     format!("'{}'", value.replace('\'', "''"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::is_shadow;
+
+    #[test]
+    fn shadow_tables_are_told_by_their_virtual_table() {
+        assert!(is_shadow("mails_content", "mails") && is_shadow("Mails_DATA", "mails"));
+        assert!(!is_shadow("mails", "mails") && !is_shadow("mails_archive", "mails"));
+        assert!(!is_shadow("orders_content", "mails"));
+    }
+}

@@ -3,7 +3,7 @@
 use super::tests::Data;
 use crate::frame::Kind::{Date, Integer, Number, Text};
 
-fn ferries() -> Data {
+pub(crate) fn ferries() -> Data {
     Data::new(
         &[(
             "ferries",

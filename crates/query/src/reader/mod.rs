@@ -476,7 +476,7 @@ pub(crate) mod tests;
 
 #[cfg(test)]
 #[path = "follow_tests.rs"]
-mod follow_tests;
+pub(crate) mod follow_tests;
 
 #[cfg(test)]
 #[path = "measures_tests.rs"]

@@ -51,14 +51,22 @@ impl DataGrants {
         Self { folders, listed: Mutex::default(), home: home.canonicalize().ok() }
     }
 
-    /// Whether an address leads into Steward's own home, by whatever spelling.
+    /// Whether an address leads into Steward's own home, in any spelling: a path, a pattern, a
+    /// folder above it, `name=path`, a database address.
     #[must_use]
     pub fn is_own(&self, address: &str) -> bool {
-        let path = address.strip_prefix("sqlite://").or_else(|| address.strip_prefix("sqlite:"));
-        let path = path.unwrap_or(address).split('?').next().unwrap_or_default();
-        let real = Path::new(path).canonicalize().ok();
-        real.zip(self.home.as_ref())
-            .is_some_and(|(real, home)| real.starts_with(home) || home.starts_with(&real))
+        let own = Cell::new(false);
+        let guard = |opening: Opening<'_>| {
+            let Opening::File(path) = opening else { return Ok(()) };
+            let real = path.canonicalize().ok();
+            own.set(
+                own.get() || real.zip(self.home.as_ref()).is_some_and(|(real, home)| real.starts_with(home)),
+            );
+            Ok(())
+        };
+        // A source that does not exist is reported when it is opened.
+        let _found = steward_analysis::source::find_guarded(address, &guard);
+        own.get()
     }
 
     /// Sets the current sources of the domains.

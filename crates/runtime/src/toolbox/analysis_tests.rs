@@ -110,3 +110,19 @@ fn grants_of_tables_hold_for_tools() {
     );
     assert!(!scene.admits(&caller, &format!("shop={}", scene.path("data/sales.csv"))));
 }
+
+#[test]
+fn the_home_is_own_data_in_every_spelling() {
+    let scene = Scene::new();
+    for (source, expected) in [
+        (scene.path("home/state.db"), true),
+        (scene.path("data/../home/state.db"), true),
+        (format!("mine={}", scene.path("home/state.db")), true),
+        (format!("sqlite://{}", scene.path("home/state.db")), true),
+        (scene.path("home/*.db"), true),
+        (scene.path("data/sales.csv"), false),
+        (scene.path("outside/none.csv"), false),
+    ] {
+        assert_eq!(scene.grounds.is_own(&source), expected, "{source}");
+    }
+}

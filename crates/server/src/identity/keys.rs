@@ -163,7 +163,7 @@ fn hash(key: &str) -> String {
     Sha256::digest(key.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Revokes all keys of a user who is removed: a later user of the same name is somebody else.
+/// Revokes all keys of a user who is removed: a later user of the same name is another person.
 pub fn revoke_keys_of(home: &Path, user: &UserId, now: Timestamp) -> Result<()> {
     let _alone = locked(home)?;
     let mut keys = Keys::load(home)?;
@@ -202,4 +202,29 @@ pub fn replace(path: &Path, content: &[u8]) -> std::io::Result<()> {
     file.write_all(content)?;
     file.sync_all()?;
     std::fs::rename(aside, path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{KeyRecord, Keys, hash};
+    use steward_domain::Timestamp;
+
+    #[test]
+    fn keys_of_a_removed_user_stay_revoked() {
+        let key = |id: &str, user: &str| KeyRecord {
+            id: id.to_owned(),
+            user: user.parse().unwrap(),
+            name: "test".to_owned(),
+            scopes: Default::default(),
+            created_at: Timestamp::from_micros(1),
+            expires_at: None,
+            revoked_at: None,
+            sha256: hash(id),
+        };
+        let mut keys = Keys { keys: vec![key("a", "ada"), key("b", "bob")] };
+        let now = Timestamp::from_micros(2);
+        keys.revoke_all_of(&"ada".parse().unwrap(), now);
+        assert!(keys.live("a", now).is_none());
+        assert!(keys.live("b", now).is_some());
+    }
 }

@@ -600,3 +600,16 @@ fn changed(home: &Path) -> [Option<SystemTime>; 3] {
     [file::path(home), keys::path(home), EndedSessions::path(home)]
         .map(|path| std::fs::metadata(path).ok()?.modified().ok())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Identity, Right};
+
+    #[test]
+    fn an_owners_key_without_the_scope_approves_nothing() {
+        let owner = Identity::owner("ada".parse().unwrap());
+        assert!(owner.caller(|_| Vec::new()).administrator);
+        let cut = Identity { scopes: Some([Right::Ask].into()), ..owner };
+        assert!(!cut.caller(|_| Vec::new()).administrator);
+    }
+}
