@@ -1,5 +1,6 @@
 //! The audit of any store: verifying everything, exporting a chain, proving an entry.
 
+mod columns;
 mod deep;
 
 pub use deep::{Deep, Locate, verify_deep};

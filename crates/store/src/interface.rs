@@ -3,6 +3,7 @@
 use crate::audit::RawPayload;
 use crate::change::{Commit, Committed, GateDecision};
 use crate::error::Result;
+use crate::lookup::{LookupRow, LookupTable};
 use crate::query::{
     ConversationFilter, EntitySearch, ExecutionFilter, Head, InvocationFilter, LogEntry, Nearest, Page,
     Scope, TaskFilter,
@@ -148,6 +149,9 @@ pub trait Store: Send + Sync {
 
     /// Decisions over gates, newest first, each with the owner of its task.
     async fn decisions(&self, scope: &Scope, page: Page) -> Result<Vec<(UserId, GateDecision)>>;
+
+    /// The rows of a table as they are searched, of all users, in a fixed order. For the audit.
+    async fn lookup_rows(&self, table: LookupTable, page: Page) -> Result<Vec<LookupRow>>;
 
     /// The end of a chain.
     async fn chain(&self, scope: &Scope, chain: ChainId) -> Result<Option<ChainTip>>;

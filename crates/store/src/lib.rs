@@ -18,6 +18,7 @@ mod change;
 pub mod conformance;
 mod error;
 mod interface;
+mod lookup;
 mod migrate;
 pub mod postgres;
 mod query;
@@ -33,6 +34,7 @@ mod words;
 pub use change::{Change, Commit, Committed, Durability, GateDecision, Mention, NewMessage, Verdict};
 pub use error::{Error, Result};
 pub use interface::{Store, StoreOptions};
+pub use lookup::{Columns, LookupRow, LookupTable};
 pub use query::{
     ConversationFilter, EntitySearch, ExecutionFilter, Head, InvocationFilter, LogEntry, Nearest, Page,
     Scope, TaskFilter,

@@ -5,15 +5,18 @@
 //! a reader of the journal cannot guess the content of a row, and a writer of the database cannot
 //! forge a seal.
 //!
-//! Not sealed: queues and leases, ticks of schedules, entities, recipes, tools, and the time of a
-//! conversation's last change.
+//! Columns that stand beside a body are not sealed: they follow from it ([`crate::lookup`]).
+//!
+//! Not sealed: queues and leases, entities, definitions of tools, sums of usage, the vector and the
+//! use of a recipe, and the time of a conversation's last change.
 
 use crate::change::{Change, Commit, NewMessage};
 use crate::error::Result;
+use crate::lookup::{self, LookupRow};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
-use steward_domain::{Conversation, ConversationStatus, Message, ToolInvocation};
+use steward_domain::{Conversation, ConversationStatus, Message, Recipe, ToolInvocation};
 use steward_journal::canonical::jcs;
 use steward_journal::note::NoteSigner;
 
@@ -23,6 +26,10 @@ pub(crate) use steward_journal::SEALED_ROWS as MEMBER;
 pub(crate) const ERASED: &str = "erased";
 /// The seal of an item that its owner deleted.
 pub(crate) const DELETED: &str = "deleted";
+
+/// The member of the seals that says which kinds of rows are sealed: since version 2 also
+/// decisions, ticks and recipes. A row of these kinds that is older needs no seal.
+pub(crate) const VERSION: (&str, &str) = ("version", "2");
 
 /// The seals of a commit, by `kind/id`.
 pub(crate) fn seals(commit: &Commit, signer: &NoteSigner) -> Result<Map<String, Value>> {
@@ -60,13 +67,53 @@ pub(crate) fn seals(commit: &Commit, signer: &NoteSigner) -> Result<Map<String, 
                 let kind = item.kind().name();
                 ((kind, item.id().to_string()), of(signer, kind, &**item)?)
             }
+            Change::PutRecipe(row) => (("recipe", row.recipe_id.to_string()), of_recipe(signer, row)?),
+            Change::DeleteRecipe { id } => (("recipe", id.to_string()), DELETED.to_owned()),
+            Change::Decide(decided) => {
+                let row = lookup::of_decision(commit.owner.as_str(), decided)?;
+                let id = decision_id(&row);
+                if let Some(call) = decided.call {
+                    let call = call.0.simple().to_string();
+                    let _none_before =
+                        found.insert(format!("released/{id}"), of(signer, "released", &call)?.into());
+                }
+                (("decision", id), of(signer, "decision", &row.content())?)
+            }
+            Change::TakeTick(tick) => {
+                let row = lookup::of_tick(tick);
+                (("tick", tick_id(&row)), of(signer, "tick", &row.content())?)
+            }
+            Change::SettleTick { schedule, due_at, at } => {
+                let id = format!("{}/{}", schedule.0.simple(), due_at.micros());
+                (("settled", id), of(signer, "settled", &at.micros().to_string())?)
+            }
             Change::DeleteSaved { kind, id } => ((kind.name(), id.to_string()), DELETED.to_owned()),
             Change::ErasePayload { id, .. } => (("payload", id.to_string()), ERASED.to_owned()),
             _ => continue,
         };
         found.insert(format!("{}/{}", row.0, row.1), seal.into());
     }
+    if !found.is_empty() {
+        let _none_before = found.insert(VERSION.0.to_owned(), VERSION.1.into());
+    }
     Ok(found.into_iter().collect())
+}
+
+/// The id of a decision: its task and its gate.
+pub(crate) fn decision_id(row: &LookupRow) -> String {
+    format!("{}/{}", row.id, row.text("gate"))
+}
+
+/// The id of a tick: its schedule and when it was due.
+pub(crate) fn tick_id(row: &LookupRow) -> String {
+    format!("{}/{}", row.id, row.text("due_at"))
+}
+
+/// A recipe without what changes by its use, and without its vector.
+pub(crate) fn of_recipe(signer: &NoteSigner, row: &Recipe) -> Result<String> {
+    let content = json!({ "id": row.recipe_id, "user": row.user_id, "schema": row.schema_fingerprint,
+        "template": row.intent_template, "plan": row.plan_structure, "arguments": row.tool_argument_templates });
+    of(signer, "recipe", &content)
 }
 
 /// The seal of a row.

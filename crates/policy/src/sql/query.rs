@@ -108,7 +108,7 @@ impl Renderer<'_> {
         named: &[Named],
     ) -> Result<(Named, String), Denied> {
         let name = self.dialect.fold(&cte.alias.name);
-        if cte.from.is_some() || cte.alias.at.is_some() || self.is_table(&name) {
+        if cte.from.is_some() || cte.alias.at.is_some() || self.is_visible_table(&name) {
             return Err(Denied::Construct {
                 what: format!("WITH {name}, which is also the name of a table,"),
             });

@@ -179,12 +179,14 @@ impl<'a> Renderer<'a> {
         Ok((Relation { path, written, columns, merged: Vec::new(), smallest }, sql))
     }
 
-    /// Whether a table of this name exists, visible or not.
-    pub(super) fn is_table(&self, name: &str) -> bool {
+    /// Whether a visible table has this name. A table that is not granted does not count: a refusal
+    /// would say that it exists. It is never rendered, so nothing can be mistaken for it.
+    pub(super) fn is_visible_table(&self, name: &str) -> bool {
         let same = |part: &str| part.to_lowercase() == name.to_lowercase();
         self.schema
             .tables
             .iter()
+            .filter(|table| self.access.sees_table(table))
             .any(|table| same(&table.name) || table.full_path().last().is_some_and(|p| same(p)))
     }
 

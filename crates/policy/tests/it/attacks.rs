@@ -32,6 +32,28 @@ const POSTGRES: &[Dialect] = &[Dialect::Postgres];
 const MYSQL: &[Dialect] = &[Dialect::MySql];
 const SQLITE: &[Dialect] = &[Dialect::Sqlite];
 
+/// A name of WITH is answered in the same way whether a table of that name exists without a grant
+/// or not at all.
+#[test]
+fn a_name_in_with_does_not_tell_which_tables_exist() {
+    for dialect in ALL {
+        let said = |name: &str| {
+            let texts = [
+                format!("WITH {name} AS (SELECT 1 AS a) SELECT a FROM {name}"),
+                format!("WITH RECURSIVE {name} AS (SELECT 1 AS a UNION ALL SELECT a FROM {name}) SELECT a FROM {name}"),
+                format!("SELECT 1 FROM (WITH {name} AS (SELECT id FROM customers) SELECT count(*) FROM {name}) x"),
+                format!("WITH {name} AS (SELECT 1 AS a) SELECT {name}.salary FROM {name}"),
+                format!("WITH {name} AS (SELECT 1 AS a) SELECT a FROM {name} JOIN archive.{name} USING (a)"),
+            ];
+            texts.map(|sql| match ask_in(&sql, *dialect) {
+                Ok(admitted) => admitted.text().replace(name, "NAME"),
+                Err(denied) => denied.to_string().replace(name, "NAME"),
+            })
+        };
+        assert_eq!(said("payroll"), said("qayroll"), "{dialect:?}");
+    }
+}
+
 #[test]
 fn a_query_named_like_a_qualified_table_is_not_that_table() {
     let shadow = |name: &str, table: &str| {

@@ -1,4 +1,4 @@
-//! Forty ways to tamper with a home, each detected by `audit verify --deep`: with the head kept
+//! Over eighty ways to tamper with a home, each detected by `audit verify --deep`: with the head kept
 //! outside the store, and without it where possible.
 
 use crate::{Bench, run};
@@ -6,14 +6,14 @@ use serde_json::json;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
-use steward_domain::{EventType, Timestamp};
+use steward_domain::{EventType, Gate, Label, SavedItem, Timestamp, Valid, parse};
 use steward_journal::clock::Clock;
 use steward_journal::keys;
 use steward_journal::random::SystemRandom;
 use steward_journal::redact::Redactor;
-use steward_store::conformance::samples::draft;
+use steward_store::conformance::samples::{at, draft, fingerprint, task};
 use steward_store::sqlite::SqliteStore;
-use steward_store::{Commit, Scope, Store as _, StoreOptions};
+use steward_store::{Change, Commit, GateDecision, Scope, Store as _, StoreOptions, Verdict};
 
 /// The method of tampering.
 enum How {
@@ -103,6 +103,54 @@ const WAYS: &[(&str, Needs, How)] = &[
         X'00000000000000000000000000000000'")),
     ("a chain without its record", Nothing, Sql("DELETE FROM chain WHERE id = (SELECT max(id) FROM chain)")),
     ("a head by nobody", Nothing, Sql("UPDATE log_head SET note = replace(note, '—', '-')")),
+    ("an approval by another person", Nothing, Sql("UPDATE approval_decision SET decided_by = 'mallory' WHERE \
+        decision = 'approved'")),
+    ("a rejection that became an approval", Nothing, Sql("UPDATE approval_decision SET decision = 'approved' \
+        WHERE decision = 'rejected'")),
+    ("an approval of something else", Nothing, Sql("UPDATE approval_decision SET digest = replace(digest, \
+        substr(digest, 1, 8), '01234567') WHERE decision = 'approved'")),
+    ("a decision at another time", Nothing, Sql("UPDATE approval_decision SET decided_at = decided_at - 1")),
+    ("an approval that released another call", Nothing, Sql("UPDATE approval_decision SET call_id = \
+        randomblob(16) WHERE call_id IS NOT NULL")),
+    ("an approval that may release a second call", Nothing, Sql("UPDATE approval_decision SET call_id = NULL \
+        WHERE call_id IS NOT NULL")),
+    ("an approval of another gate", Nothing, Sql("UPDATE approval_decision SET gate = 77 WHERE decision = \
+        'rejected'")),
+    ("a decision given to another", Nothing, Sql("UPDATE approval_decision SET user_id = 'mallory'")),
+    ("a decision added", Nothing, Sql("INSERT INTO approval_decision SELECT user_id, task_id, 99, digest, \
+        'approved', decided_by, decided_at, NULL FROM approval_decision WHERE decision = 'rejected'")),
+    ("an old decision added", Nothing, Sql("INSERT INTO approval_decision SELECT user_id, task_id, 99, digest, \
+        'approved', decided_by, 1000, NULL FROM approval_decision WHERE decision = 'rejected'")),
+    ("a decision taken away", Nothing, Sql("DELETE FROM approval_decision WHERE decision = 'rejected'")),
+    ("a task that is listed as paused", Nothing, Sql("UPDATE task SET status = 'paused'")),
+    ("a task that seems to have ended at another time", Nothing, Sql("UPDATE task SET ended_at = ended_at - 1 \
+        WHERE ended_at IS NOT NULL")),
+    ("a task that seems older", Nothing, Sql("UPDATE task SET created_at = created_at - 1")),
+    ("a request that is listed as failed", Nothing, Sql("UPDATE analysis_request SET status = 'failed'")),
+    ("a plan that is listed as failed", Nothing, Sql("UPDATE plan SET status = 'failed'")),
+    ("a plan given to another task", Nothing, Sql("UPDATE plan SET task_id = (SELECT id FROM task WHERE body \
+        LIKE '%42 orders%')")),
+    ("an artifact that leads elsewhere", Nothing, Sql("UPDATE artifact SET content_ref = '/etc/hostname'")),
+    ("an artifact given to another", Nothing, Sql("UPDATE artifact SET user_id = 'mallory'")),
+    ("an artifact of another time", Nothing, Sql("UPDATE artifact SET created_at = created_at + 1")),
+    ("a saved item that is shared", Nothing, Sql("UPDATE saved_item SET shared = 1 WHERE kind = 'board'")),
+    ("a saved item given to another", Nothing, Sql("UPDATE saved_item SET user_id = 'mallory'")),
+    ("a schedule that is due at another time", Nothing, Sql("UPDATE saved_item SET due_at = due_at - 1 WHERE \
+        due_at IS NOT NULL")),
+    ("a saved item taken away", Nothing, Sql("DELETE FROM saved_item WHERE kind = 'board'")),
+    ("a tick taken away", Nothing, Sql("DELETE FROM schedule_tick")),
+    ("a tick at another time", Nothing, Sql("UPDATE schedule_tick SET due_at = due_at + 1")),
+    ("a tick with another task", Nothing, Sql("UPDATE schedule_tick SET task_id = randomblob(16)")),
+    ("a tick that is open again", Nothing, Sql("UPDATE schedule_tick SET settled_at = NULL")),
+    ("a tick added", Nothing, Sql("INSERT INTO schedule_tick SELECT schedule_id, due_at - 7, user_id, task_id, \
+        settled_at FROM schedule_tick")),
+    ("a message shown to another", Nothing, Sql("UPDATE conversation_message SET user_id = 'mallory'")),
+    ("a payload given to another", Nothing, Sql("UPDATE payload SET user_id = 'mallory'")),
+    ("a changed recipe", Nothing, Sql("UPDATE recipe SET plan_structure = replace(plan_structure, 'sql.run', \
+        'df.transform')")),
+    ("a recipe for another question", Nothing, Sql("UPDATE recipe SET intent_template = intent_template || '!'")),
+    ("a recipe given to another", Nothing, Sql("UPDATE recipe SET user_id = 'mallory'")),
+    ("a recipe taken away", Nothing, Sql("DELETE FROM recipe")),
     ("a clock that was set back", Nothing, Hand(set_back)),
     ("a store put back to an older copy", Witness, Hand(|bench| put_back(bench, false))),
     ("a store that was emptied", Witness, Hand(gone)),
@@ -163,6 +211,48 @@ fn set_back(bench: &Bench) {
     run(async { store.commit(&Scope::System, commit).await.unwrap() });
 }
 
+/// Decisions, a board, a schedule and its tick.
+fn decide_and_save(bench: &Bench) {
+    let store = store(bench, Arc::new(steward_journal::clock::SystemClock::default()));
+    let alice: steward_domain::UserId = "alice".parse().unwrap();
+    let task = task(&alice, 20);
+    let gate = |number| Gate { task: task.id, number };
+    let decision = |number, verdict, call| {
+        let (digest, by) = (fingerprint(), Label::new("bob").unwrap());
+        Change::Decide(GateDecision { gate: gate(number), digest, verdict, by, at: at(30), call })
+    };
+    let saved = |value: serde_json::Value| {
+        let item: Valid<SavedItem> = parse(&value.to_string()).unwrap();
+        Change::PutSaved { item, replaces: None }
+    };
+    let (schedule_id, due_at) = (steward_domain::ScheduleId(uuid::Uuid::from_u128(5)), at(40));
+    let board = json!({ "kind": "board", "id": uuid::Uuid::from_u128(4), "user_id": alice, "name": "north",
+        "is_shared": false, "created_at": at(1), "updated_at": at(1) });
+    let schedule = json!({ "kind": "schedule", "id": schedule_id, "user_id": alice, "name": "monday",
+        "cadence": "every Monday 8:00", "cron": "0 8 * * 1", "zone": "Europe/Berlin", "status": "active",
+        "next_at": at(4_000_000_000), "subject": { "question": { "question": "total", "data": ["sales.csv"] } },
+        "created_at": at(0), "updated_at": at(0) });
+    let tick = steward_domain::ScheduleTick {
+        schedule_id,
+        due_at,
+        user_id: alice.clone(),
+        task_id: task.id,
+        settled_at: None,
+    };
+    let commits = [
+        vec![Change::PutTask(task.clone()), decision(0, Verdict::Approved, None), saved(board)],
+        vec![decision(1, Verdict::Rejected, None), saved(schedule), Change::TakeTick(tick)],
+        vec![decision(0, Verdict::Approved, Some(steward_domain::CallId(uuid::Uuid::from_u128(3))))],
+        vec![Change::SettleTick { schedule: schedule_id, due_at, at: at(50) }],
+    ];
+    for changes in commits {
+        let mut commit = Commit::new(alice.clone(), task.id);
+        commit = commit.entry(draft(EventType::StepRecorded, json!({ "step": "decided" })));
+        commit.changes = changes;
+        run(async { store.commit(&Scope::System, commit).await.unwrap() });
+    }
+}
+
 fn store(bench: &Bench, clock: Arc<dyn Clock>) -> SqliteStore {
     let options = StoreOptions {
         clock,
@@ -200,6 +290,7 @@ fn every_kind_of_tampering_is_found() {
     whole.worked();
     fs::write(whole.path("sales.csv"), "city,amount\nRome,3\nOslo,5\nRome,7\n").unwrap();
     whole.ok("audit verify");
+    decide_and_save(&whole);
     let ask = |words: &[&str]| {
         let outcome = whole.run_with(words);
         assert_eq!(outcome.code, 0, "{}{}", outcome.out, outcome.err);
@@ -216,7 +307,7 @@ fn every_kind_of_tampering_is_found() {
         "{told}"
     );
     fs::write(whole.home().join("size"), told["verified"]["entries"].to_string()).unwrap();
-    assert!(WAYS.len() >= 40);
+    assert!(WAYS.len() >= 80);
     let mut missed = Vec::new();
     for (name, needs, how) in WAYS {
         for witness in [true, false] {

@@ -3,7 +3,8 @@
 //! Every commit writes the seals of its rows into the journal ([`crate::sealed`]). The audit reads
 //! the rows of the store and compares each with its last seal. A row without a seal was added by
 //! other means. A sealed row that is missing must be explained by a deletion or by retention. An
-//! erased payload must have been erased by an entry.
+//! erased payload must have been erased by an entry. Columns that lists and searches read must hold
+//! what the bodies say ([`super::columns`]).
 //!
 //! The audit does not detect that the whole store was replaced by an older copy. Only a head that
 //! was kept elsewhere proves that.
@@ -13,7 +14,7 @@ use crate::interface::Store;
 use crate::query::{
     ConversationFilter, ExecutionFilter, InvocationFilter, LogEntry, Page, Scope, TaskFilter,
 };
-use crate::sealed::{self, DELETED, ERASED, MEMBER};
+use crate::sealed::{self, DELETED, ERASED, MEMBER, VERSION};
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -62,22 +63,26 @@ pub async fn verify_deep(store: &dyn Store, signer: &NoteSigner, locate: &Locate
 }
 
 /// A row with its last seal.
-struct Sealed {
-    seal: String,
-    chain: ChainId,
-    seen: bool,
+pub(super) struct Sealed {
+    pub(super) seal: String,
+    pub(super) chain: ChainId,
+    pub(super) seen: bool,
 }
 
 #[derive(Default)]
-struct Audit {
-    deep: Deep,
-    sealed: HashMap<(String, String), Sealed>,
+pub(super) struct Audit {
+    pub(super) deep: Deep,
+    pub(super) sealed: HashMap<(String, String), Sealed>,
     /// The log index of each message.
     said: HashMap<String, u64>,
     /// Chains with entries from before sealing was introduced.
     older: BTreeSet<ChainId>,
     /// The time of the first seal.
     since: Option<Timestamp>,
+    /// The time of the first seal of the present version, and whether there are seals before it.
+    version: (Option<Timestamp>, bool),
+    /// The owner of each chain, as the journal says.
+    pub(super) owners: HashMap<ChainId, String>,
     /// Chains whose payloads were erased by an entry.
     erasing: BTreeSet<ChainId>,
     /// What retention purged, by kind and action.
@@ -101,17 +106,22 @@ impl Audit {
         self.calls(store, signer).await?;
         self.documents(store, signer, locate).await?;
         self.saved_items(store, signer).await?;
+        self.recipes(store, signer).await?;
+        self.decisions(store, signer).await?;
+        self.ticks(store, signer).await?;
+        self.columns(store).await?;
         self.missing(&deleted, &tasks);
         self.payloads(store, &deleted, &tasks).await?;
         Ok(self.deep)
     }
 
-    fn finding(&mut self, what: String) {
+    pub(super) fn finding(&mut self, what: String) {
         self.deep.findings.push(what);
     }
 
     /// Reads the seals of an entry.
-    fn read(&mut self, LogEntry { entry, index, .. }: &LogEntry) -> Result<()> {
+    fn read(&mut self, LogEntry { entry, index, owner }: &LogEntry) -> Result<()> {
+        let _first = self.owners.entry(entry.chain).or_insert_with(|| owner.clone());
         if let Some(latest) =
             self.latest.filter(|latest| entry.timestamp.micros() + BACKWARDS < latest.micros())
         {
@@ -146,6 +156,7 @@ impl Audit {
         }
         self.since.get_or_insert(entry.timestamp);
         let data: Value = serde_json::from_str(&entry.event_data)?;
+        self.read_version(data.get(MEMBER), entry.timestamp);
         for (row, seal) in data.get(MEMBER).and_then(Value::as_object).into_iter().flatten() {
             let Some((kind, id)) = row.split_once('/') else { continue };
             if kind == "message" {
@@ -153,9 +164,31 @@ impl Audit {
             }
             let seal = seal.as_str().unwrap_or_default().to_owned();
             let row = Sealed { seal, chain: entry.chain, seen: false };
-            self.sealed.insert((kind.to_owned(), id.to_owned()), row);
+            let key = (kind.to_owned(), id.to_owned());
+            // A gate is decided once: later entries name the call that its approval releases.
+            if kind == "decision" {
+                let _first = self.sealed.entry(key).or_insert(row);
+            } else {
+                self.sealed.insert(key, row);
+            }
         }
         Ok(())
+    }
+
+    /// Notes whether seals cover decisions, ticks and recipes from here on.
+    fn read_version(&mut self, seals: Option<&Value>, at: Timestamp) {
+        let is_present = seals.is_some_and(|seals| seals.get(VERSION.0).is_some());
+        match &mut self.version {
+            (Some(_), _) => {}
+            (since, _) if is_present => *since = Some(at),
+            (None, has_older) => *has_older = true,
+        }
+    }
+
+    /// Whether a row of this time may be from before rows of its kind were sealed.
+    pub(super) fn may_lack_seal(&self, at: Timestamp) -> bool {
+        let (since, has_older) = self.version;
+        has_older && since.is_none_or(|since| at < since)
     }
 
     fn purged(&self, kind: &str, action: &str) -> u64 {
@@ -163,7 +196,7 @@ impl Audit {
     }
 
     /// Compares one row with its seal. `older` says whether it may predate sealing.
-    fn check(&mut self, kind: &str, id: &str, seal: &str, older: bool) {
+    pub(super) fn check(&mut self, kind: &str, id: &str, seal: &str, older: bool) {
         match self.sealed.get_mut(&(kind.to_owned(), id.to_owned())) {
             Some(known) => {
                 known.seen = true;
@@ -380,6 +413,12 @@ impl Audit {
         }
     }
 
+    /// Whether a task of this chain was ever written: retention takes its documents with it.
+    fn had_task(&self, chain: ChainId) -> bool {
+        self.sealed.contains_key(&("task".to_owned(), TaskId(chain.0).to_string()))
+            || self.older.contains(&chain)
+    }
+
     /// Sealed rows that are missing: deleted on purpose, purged by retention, or removed by other
     /// means.
     fn missing(&mut self, deleted: &BTreeSet<ChainId>, tasks: &BTreeSet<ChainId>) {
@@ -389,12 +428,12 @@ impl Audit {
             match kind.as_str() {
                 _ if row.seal == DELETED => {}
                 "message" if deleted.contains(&row.chain) => {}
-                "request" | "plan" | "checkpoint" | "session" | "artifact" if !tasks.contains(&row.chain) => {
-                }
+                "request" | "plan" | "checkpoint" | "session" | "artifact" | "decision"
+                    if !tasks.contains(&row.chain) && self.had_task(row.chain) => {}
                 "task" => *gone.entry("task").or_default() += 1,
                 "invocation" => *gone.entry("tool_invocation").or_default() += 1,
                 "execution" => *gone.entry("agent_execution").or_default() += 1,
-                "payload" | "status" => {}
+                "payload" | "status" | "released" | "settled" => {}
                 _ => findings.push(format!("{kind} {id} is gone, and no entry says that it was deleted")),
             }
         }

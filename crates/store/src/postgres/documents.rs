@@ -4,9 +4,12 @@
 use super::changes::touched;
 use super::connection::Tx;
 use crate::error::{Error, Result};
+use crate::lookup::{ColumnType, LookupRow, LookupTable};
 use crate::query::{Page, TaskFilter};
 use crate::words::{from_json, int, json, word};
 use serde::de::DeserializeOwned;
+use sqlx::postgres::PgRow;
+use sqlx::Row as _;
 use steward_domain::{
     AnalysisRequest, Artifact, Check, Checkpoint, Plan, SubAgentSession, Task, Timestamp, UserId, Valid,
 };
@@ -179,4 +182,24 @@ pub(super) async fn ended(tx: &mut Tx, before: Timestamp) -> Result<Vec<Valid<Ta
             .fetch_all(&mut **tx)
             .await?;
     bodies.iter().map(|body| from_json(body)).collect()
+}
+
+/// The rows of a table as they are searched.
+pub(super) async fn lookup_rows(tx: &mut Tx, table: LookupTable, page: Page) -> Result<Vec<LookupRow>> {
+    let columns = table.columns();
+    let select = columns.select(|name, kind| match kind {
+        ColumnType::Text => name.to_owned(),
+        ColumnType::Uuid => format!("replace({name}::text, '-', '')"),
+        ColumnType::Number => format!("{name}::text"),
+        ColumnType::Time => format!("(extract(epoch FROM {name}) * 1000000)::bigint::text"),
+        ColumnType::Flag => format!("({name}::int)::text"),
+    });
+    let sql = sqlx::AssertSqlSafe(format!("{select} LIMIT $1 OFFSET $2"));
+    let rows = sqlx::query(sql)
+        .bind(i64::from(page.limit))
+        .bind(i64::from(page.offset))
+        .fetch_all(&mut **tx)
+        .await?;
+    let read = |row: &PgRow| (0..row.len()).map(|place| Ok(row.try_get(place)?)).collect::<Result<_>>();
+    rows.iter().map(|row| columns.row(read(row)?)).collect()
 }

@@ -21,6 +21,7 @@ use crate::audit::RawPayload;
 use crate::change::{Commit, Committed, GateDecision};
 use crate::error::Result;
 use crate::interface::{Store, StoreOptions};
+use crate::lookup::{LookupRow, LookupTable};
 use crate::query::{
     ConversationFilter, EntitySearch, ExecutionFilter, Head, InvocationFilter, LogEntry, Nearest, Page,
     Scope, TaskFilter,
@@ -256,6 +257,9 @@ impl Store for PostgresStore {
 
     async fn decisions(&self, scope: &Scope, page: Page) -> Result<Vec<(UserId, GateDecision)>> {
         approvals::list(&mut self.db.begin(scope).await?, page).await
+    }
+    async fn lookup_rows(&self, table: LookupTable, page: Page) -> Result<Vec<LookupRow>> {
+        documents::lookup_rows(&mut self.db.begin(&Scope::System).await?, table, page).await
     }
     async fn chain(&self, scope: &Scope, chain: ChainId) -> Result<Option<ChainTip>> {
         journal::tip(&mut self.db.begin(scope).await?, chain).await

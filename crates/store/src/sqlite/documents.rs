@@ -4,6 +4,7 @@
 use super::changes::touched;
 use super::journal::user;
 use crate::error::Result;
+use crate::lookup::{ColumnType, LookupRow, LookupTable};
 use crate::query::{Page, Scope, TaskFilter};
 use crate::words::{from_json, int, json, word};
 use rusqlite::{Connection, OptionalExtension, params};
@@ -175,4 +176,23 @@ pub(super) fn ended(db: &Connection, before: Timestamp) -> Result<Vec<Valid<Task
         .query_map([before.micros()], |row| row.get::<_, String>(0))?
         .map(|body| from_json(&body?))
         .collect()
+}
+
+/// The rows of a table as they are searched.
+pub(super) fn lookup_rows(db: &Connection, table: LookupTable, page: Page) -> Result<Vec<LookupRow>> {
+    let columns = table.columns();
+    let select = columns.select(|name, kind| match kind {
+        ColumnType::Text => name.to_owned(),
+        ColumnType::Uuid => format!("CASE WHEN {name} IS NOT NULL THEN lower(hex({name})) END"),
+        ColumnType::Number | ColumnType::Time | ColumnType::Flag => format!("CAST({name} AS TEXT)"),
+    });
+    let mut statement = db.prepare_cached(&format!("{select} LIMIT ?1 OFFSET ?2"))?;
+    let width = statement.column_count();
+    let mut rows = statement.query(params![page.limit, page.offset])?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        let values = (0..width).map(|place| row.get(place)).collect::<rusqlite::Result<_>>()?;
+        found.push(columns.row(values)?);
+    }
+    Ok(found)
 }

@@ -23,6 +23,7 @@ use crate::audit::RawPayload;
 use crate::change::{Change, Commit, Committed, GateDecision};
 use crate::error::{Error, Result};
 use crate::interface::{Store, StoreOptions};
+use crate::lookup::{LookupRow, LookupTable};
 use crate::query::{
     ConversationFilter, EntitySearch, ExecutionFilter, Head, InvocationFilter, LogEntry, Nearest, Page,
     Scope, TaskFilter,
@@ -263,6 +264,9 @@ impl Store for SqliteStore {
     async fn decisions(&self, scope: &Scope, page: Page) -> Result<Vec<(UserId, GateDecision)>> {
         let scope = scope.clone();
         self.read(move |db| approvals::list(db, &scope, page)).await
+    }
+    async fn lookup_rows(&self, table: LookupTable, page: Page) -> Result<Vec<LookupRow>> {
+        self.read(move |db| documents::lookup_rows(db, table, page)).await
     }
     async fn chain(&self, scope: &Scope, chain: ChainId) -> Result<Option<ChainTip>> {
         let scope = scope.clone();
