@@ -146,17 +146,17 @@ impl Session {
                 if hidden && !ruled {
                     withheld.insert((table.name.clone(), column.name.clone()));
                 }
-                if hidden || ruled {
+                if hidden {
                     *column = crate::profile::name_only(column);
                 }
-            }
-            if ruled {
-                table.rows = None;
-                self.ruled.insert(table.name.clone());
             }
             let mut granted = known.columns.iter().map(|column| access.grants(known, column));
             columns.retain(|_| granted.next().unwrap_or(false));
             table.columns = columns;
+            if ruled {
+                forget_rows(table);
+                self.ruled.insert(table.name.clone());
+            }
         }
         keep_tables(&mut self.shown);
         self.withhold(withheld);
@@ -250,12 +250,16 @@ impl Session {
         steward_policy::Schema::new(tables.collect())
     }
 
-    /// The catalogue with only what the caller may read.
+    /// The catalogue with only what the caller may read: of a table under row rules names and
+    /// kinds, because values, counts and ranges are those of all its rows.
     #[must_use]
     pub fn visible(&self, access: &Access) -> Catalogue {
         let schema = self.schema();
         let mut visible = self.catalogue.clone();
         for (table, known) in visible.tables.iter_mut().zip(&schema.tables) {
+            if access.is_ruled(known) {
+                forget_rows(table);
+            }
             let mut allowed = known.columns.iter().map(|column| access.allows(known, column));
             table.columns.retain(|_| allowed.next().unwrap_or(false));
         }
@@ -494,6 +498,14 @@ impl Session {
             Some((known, room)) => self.fetch(known, room, rows).await,
             None => self.engine.head(table, rows).await,
         }
+    }
+}
+
+/// Removes from a table what was learned from its rows.
+fn forget_rows(table: &mut Table) {
+    table.rows = None;
+    for column in &mut table.columns {
+        *column = crate::profile::name_only(column);
     }
 }
 
