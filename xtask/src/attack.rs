@@ -3,7 +3,7 @@
 //! - `sql` runs generated statements against every engine with canaries in blocked columns.
 //! - `stop` is one person who may only ask, and tries to stop the server: time, memory, depth,
 //!   output.
-//! - `audit` changes a home in more than forty ways behind Steward's back; the deep audit must find
+//! - `audit` changes a home in more than eighty ways behind Steward's back; the deep audit must find
 //!   each.
 //! - `approvals` decides one approval from sixteen sides at once, on both stores; exactly one
 //!   effect may come of it.

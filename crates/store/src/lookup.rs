@@ -88,15 +88,8 @@ const STATUS: &[(&str, ColumnType)] = &[("status", ColumnType::Text), ("created_
 
 impl LookupTable {
     /// The tables whose rows have a body.
-    pub(crate) const WITH_BODY: [Self; 7] = [
-        Self::Task,
-        Self::Request,
-        Self::Plan,
-        Self::Checkpoint,
-        Self::Session,
-        Self::Artifact,
-        Self::Saved,
-    ];
+    pub(crate) const WITH_BODY: [Self; 7] =
+        [Self::Task, Self::Request, Self::Plan, Self::Checkpoint, Self::Session, Self::Artifact, Self::Saved];
 
     /// What the table holds, for a finding.
     pub(crate) fn row_name(self) -> &'static str {
@@ -117,19 +110,12 @@ impl LookupTable {
 
     pub(crate) fn columns(self) -> TableColumns {
         use ColumnType::{Flag, Number, Text, Time, Uuid};
-        let with_body = |name, chain, others| TableColumns {
-            name,
-            id: "id",
-            chain: Some(chain),
-            has_body: true,
-            others,
-        };
+        let with_body =
+            |name, chain, others| TableColumns { name, id: "id", chain: Some(chain), has_body: true, others };
         match self {
-            Self::Task => with_body(
-                "task",
-                "id",
-                &[("status", Text), ("created_at", Time), ("ended_at", Time)],
-            ),
+            Self::Task => {
+                with_body("task", "id", &[("status", Text), ("created_at", Time), ("ended_at", Time)])
+            }
             Self::Request => with_body("analysis_request", "id", STATUS),
             Self::Plan => with_body("plan", "task_id", STATUS),
             Self::Checkpoint => {
@@ -153,15 +139,12 @@ impl LookupTable {
                     ],
                 )
             },
-            Self::Message => TableColumns {
-                has_body: false,
-                ..with_body("conversation_message", "conversation_id", &[])
-            },
-            Self::Payload => TableColumns {
-                id: "payload_id",
-                has_body: false,
-                ..with_body("payload", "request_id", &[])
-            },
+            Self::Message => {
+                TableColumns { has_body: false, ..with_body("conversation_message", "conversation_id", &[]) }
+            }
+            Self::Payload => {
+                TableColumns { id: "payload_id", has_body: false, ..with_body("payload", "request_id", &[]) }
+            }
             Self::Decision => TableColumns {
                 id: "task_id",
                 has_body: false,
@@ -207,8 +190,7 @@ impl TableColumns {
         let mut values = values.into_iter();
         let mut next = || values.next().flatten();
         let bad = || Error::BadRow(format!("a row of {} without an id or an owner", self.name));
-        let (id, chain, owner, body) =
-            (next().ok_or_else(bad)?, next(), next().ok_or_else(bad)?, next());
+        let (id, chain, owner, body) = (next().ok_or_else(bad)?, next(), next().ok_or_else(bad)?, next());
         let chain = chain.and_then(|chain| Uuid::parse_str(&chain).ok()).map(ChainId);
         let columns = self.others.iter().map(|(name, _)| (*name, next())).collect();
         Ok(LookupRow { id, chain, owner, body, columns })

@@ -40,8 +40,12 @@ fn a_name_in_with_does_not_tell_which_tables_exist() {
         let said = |name: &str| {
             let texts = [
                 format!("WITH {name} AS (SELECT 1 AS a) SELECT a FROM {name}"),
-                format!("WITH RECURSIVE {name} AS (SELECT 1 AS a UNION ALL SELECT a FROM {name}) SELECT a FROM {name}"),
-                format!("SELECT 1 FROM (WITH {name} AS (SELECT id FROM customers) SELECT count(*) FROM {name}) x"),
+                format!(
+                    "WITH RECURSIVE {name} AS (SELECT 1 AS a UNION ALL SELECT a FROM {name}) SELECT a FROM {name}"
+                ),
+                format!(
+                    "SELECT 1 FROM (WITH {name} AS (SELECT id FROM customers) SELECT count(*) FROM {name}) x"
+                ),
                 format!("WITH {name} AS (SELECT 1 AS a) SELECT {name}.salary FROM {name}"),
                 format!("WITH {name} AS (SELECT 1 AS a) SELECT a FROM {name} JOIN archive.{name} USING (a)"),
             ];

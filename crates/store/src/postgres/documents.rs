@@ -8,8 +8,8 @@ use crate::lookup::{ColumnType, LookupRow, LookupTable};
 use crate::query::{Page, TaskFilter};
 use crate::words::{from_json, int, json, word};
 use serde::de::DeserializeOwned;
-use sqlx::postgres::PgRow;
 use sqlx::Row as _;
+use sqlx::postgres::PgRow;
 use steward_domain::{
     AnalysisRequest, Artifact, Check, Checkpoint, Plan, SubAgentSession, Task, Timestamp, UserId, Valid,
 };

@@ -8,6 +8,7 @@
 )]
 
 mod bad_input;
+mod deep_audit;
 mod postgres;
 mod queue;
 mod seeds;
