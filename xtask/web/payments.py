@@ -34,7 +34,9 @@ def paid(item, amount, seconds):
     return {"item": item, "amount": amount}
 
 
-@server.tool("add", "Pays an amount for an item. The payment is made at once and cannot be taken back.", TAKES, PAID)
+@server.tool(
+    "add", "Pays an amount for an item. The payment is made at once and cannot be taken back.", TAKES, PAID
+)
 def pay(item, amount, seconds=0):
     return paid(item, amount, seconds)
 

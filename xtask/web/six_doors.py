@@ -9,20 +9,22 @@ and its arguments are compared with the digest that was decided on. `--pick DOOR
 import argparse
 import contextlib
 import json
-import os
 import signal
 import subprocess
 import threading
 import time
 import uuid
 from http.client import HTTPException
+from pathlib import Path
 from types import SimpleNamespace
 
 from access import Mcp
 from fake_slack import FakeSlack, press
 from harness import ROOT, Server, Tally, request, wait_for
+from webhook import Webhook
 
-SECONDS = 6
+# How long a slow payment takes, and how long something waits that is to run out of time.
+SLOW, EXPIRES = 6, 25
 FINAL = ("completed", "failed", "cancelled", "rejected")
 SERVERS = """servers:
   - name: payments
@@ -71,25 +73,30 @@ edges:
 class Office:
     """A home with an asker, an approver with the role `finance`, and a colleague who may not decide."""
 
-    def __init__(self, binary, slack):
+    def __init__(self, binary, slack, hook):
+        self.hook = hook
         self.server = Server(binary, "--per-minute", "1000000", apps=False)
         self.server.environment |= {
+            "STEWARD_WEBHOOK_SECRET": hook.secret,
             "STEWARD_SLACK_BOT_TOKEN": "xoxb-test",
             "STEWARD_SLACK_SIGNING_SECRET": slack.secret,
             "STEWARD_SLACK_BASE_URL": slack.base,
         }
         self.slack = slack
-        self.effects_file = self.server.home / "effects.jsonl"
+        self.effects_file = Path(self.server.folder) / "effects.jsonl"
+        self.effects_file.touch()
         config = self.server.home / "config"
         (config / "mcp_servers.yaml").write_text(SERVERS.format(effects=self.effects_file, root=ROOT))
         (config / "domains.yaml").write_text(DOMAINS)
         (config / "tools.yaml").write_text(TOOLS)
         (self.server.home / "workflows").mkdir(exist_ok=True)
-        for name, seconds in [("payment", 3600), ("short_payment", SECONDS)]:
+        for name, seconds in [("payment", 3600), ("short_payment", EXPIRES)]:
             text = WORKFLOW.format(name=name, seconds=seconds)
             (self.server.home / f"workflows/{name}.yaml").write_text(text)
         steward = self.server.steward
-        steward("grants", "add", "asker", "--domain", "payments", "--run", "*payment")
+        steward(
+            "grants", "add", "asker", "--domain", "payments", "--run", "payment", "--run", "short_payment"
+        )
         steward("grants", "add", "finance", "--domain", "payments", "--approve", "payments.*")
         # Kim may approve tools, but is not of the role that the workflow names.
         steward("grants", "add", "clerk", "--domain", "payments", "--approve", "other.*")
@@ -97,7 +104,7 @@ class Office:
         steward("users", "add", "fay", "--role", "finance", "--slack", "T1/UFAY")
         steward("users", "add", "kim", "--role", "clerk", "--slack", "T1/UKIM")
         self.keys = {name: self.server.key(name)[1] for name in ("ana", "fay", "kim")}
-        self.number = 0
+        self.number, self.asked = 0, []
 
     def __call__(self, method, path, body=None, user="ana", **more):
         return request(self.server.base, method, path, body, key=self.keys[user], **more)
@@ -105,8 +112,12 @@ class Office:
     def settings(self, seconds):
         """How long a single call waits."""
         path = self.server.home / "config/steward.yaml"
-        lines = [line for line in path.read_text().splitlines() if not line.startswith("approvals:")]
-        path.write_text("\n".join([*lines, f"approvals: {{ expires_seconds: {seconds} }}"]) + "\n")
+        ours = ("approvals:", "delivery:", "serve:")
+        lines = [line for line in path.read_text().splitlines() if not line.startswith(ours)]
+        lines.append(f"approvals: {{ expires_seconds: {seconds}, webhooks: ['{self.hook.address}'] }}")
+        lines.append("delivery: { allow: ['127.0.0.1:%d'], allow_private: true }" % self.hook.port)
+        lines.append("serve: { public_url: 'https://steward.example' }")
+        path.write_text("\n".join(lines) + "\n")
 
     def effects(self, item):
         if not self.effects_file.exists():
@@ -122,14 +133,18 @@ class Office:
         if kind == "call":
             got = wait_for(lambda: self._call(given), 60, 0.5)
             assert got, "the payments application did not start"
-            return SimpleNamespace(task=got["waiting"], digest=got["digest"], item=item, kind=kind)
+            return self.keep(SimpleNamespace(task=got["waiting"], digest=got["digest"], item=item, kind=kind))
         name = "short_payment" if short else "payment"
         got = self("POST", f"/api/v1/workflows/{name}/runs", {"input": given})
         assert got.status in (200, 202), got
         task = got.json()["task_id"]
         line = wait_for(lambda: self.waiting(task), 60, 0.2)
         assert line, self.task(task)
-        return SimpleNamespace(task=task, digest=line["digest"], item=item, kind=kind)
+        return self.keep(SimpleNamespace(task=task, digest=line["digest"], item=item, kind=kind))
+
+    def keep(self, one):
+        self.asked.append(one)
+        return one
 
     def _call(self, given):
         got = self("POST", "/api/v1/tools/payments.pay/calls", {"arguments": given})
@@ -183,15 +198,14 @@ class Slack(Http):
         if button is None:
             raise Refused(post.text)
         one.button = button
-        said = office.slack.count(name)
+        said, before = office.slack.count(name), post.text
         assert press(office.server.base, office.slack.secret, "T1", name, post, button) == 200
-        wait_for(lambda: office.slack.count(name) > said or office.slack.find("UFAY", one.task).button("Approve") is None, 20)
+        wait_for(lambda: office.slack.count(name) > said or post.text != before, 60)
         whisper = office.slack.whispers(name)
         if len(whisper) and whisper[-1].number > said:
             raise Refused(whisper[-1].text)
-        text = office.slack.find("UFAY", one.task)
-        if "no longer waits" in text.text:
-            raise Refused(text.text)
+        if "no longer waits" in post.text:
+            raise Refused(post.text)
 
 
 class OverMcp(Http):
@@ -223,7 +237,11 @@ class OverAgui(Http):
     def decide(self, one, action, user="fay"):
         payload = {"decision": action} | more_of(action)
         entry = {"interruptId": f"{one.task}:{one.digest}", "status": "resolved", "payload": payload}
-        given = {"threadId": str(uuid.uuid4()), "runId": "1", "messages": [{"id": "1", "role": "user", "content": ""}]}
+        given = {
+            "threadId": str(uuid.uuid4()),
+            "runId": "1",
+            "messages": [{"id": "1", "role": "user", "content": ""}],
+        }
         given |= {"resume": [entry], "tools": [], "context": [], "state": {}, "forwardedProps": {}}
         got = self.office("POST", "/agui", given, user=user, headers={"Accept": "text/event-stream"})
         if got.status != 200:
@@ -271,6 +289,8 @@ def refusal(door, one, action, user="fay"):
 
 def approve(check, office, door, kind):
     one, what = office.ask(kind), f"{door.name}, {kind}"
+    seen = {user: office("GET", f"/api/v1/tasks/{one.task}", user=user).status for user in ("fay", "kim")}
+    check(seen == {"fay": 200, "kim": 404}, f"{what}: the approver sees the task, a colleague does not", seen)
     no = refusal(door, one, "approve", "kim")
     check(no and not office.effects(one.item), f"{what}: a colleague without the role may not approve", no)
     door.decide(one, "approve")
@@ -299,7 +319,11 @@ def modify(check, office, door, kind):
     one, what = office.ask(kind), f"{door.name}, {kind}"
     why = refusal(door, one, "modify")
     if kind == "call" or isinstance(door, Slack):
-        check(why and office.waiting(one.task), f"{what}: modify is refused with the reason, and it still waits", why)
+        check(
+            why and office.waiting(one.task),
+            f"{what}: modify is refused with the reason, and it still waits",
+            why,
+        )
         check(not office.effects(one.item), f"{what}: no effect of a refused change")
         door.decide(one, "reject")
         return "refused, with the reason"
@@ -312,7 +336,7 @@ def modify(check, office, door, kind):
 
 def expired(check, office, door, one):
     what = f"{door.name}, {one.kind}"
-    status = office.ended(one.task, 30)
+    status = office.ended(one.task, EXPIRES + 30)
     why = refusal(door, one, "approve")
     check(why, f"{what}: a yes after its time is refused", why)
     check(status in ("failed", "rejected"), f"{what}: it ended when its time ran out", status)
@@ -322,7 +346,7 @@ def expired(check, office, door, one):
 
 def crash(check, office, door, kind):
     """The process is killed after the decision was stored and before the call returned."""
-    one, what = office.ask(kind, seconds=SECONDS), f"{door.name}, {kind}"
+    one, what = office.ask(kind, seconds=SLOW), f"{door.name}, {kind}"
     deciding = threading.Thread(target=lambda: quiet(door, one), daemon=True)
     deciding.start()
     began = wait_for(lambda: office.effects(one.item), 30, 0.02)
@@ -340,8 +364,33 @@ def crash(check, office, door, kind):
     # What a repetition would do is done by now.
     time.sleep(1)
     effects = office.effects(one.item)
-    check(again and effects == [{"item": one.item, "amount": 5}], f"{what}: one effect, not repeated", (again, effects))
+    check(
+        again and effects == [{"item": one.item, "amount": 5}],
+        f"{what}: one effect, not repeated",
+        (again, effects),
+    )
     return f"1 effect, task {status}"
+
+
+def notices(check, office):
+    """The signed webhooks: one when something waits, and one when it was decided."""
+    asked = [(one.task, one.kind) for one in office.asked]
+    got = lambda: office.hook.told()  # noqa: E731
+    wait_for(lambda: sum(told["event"] == "approval_decided" for told in got()) >= len(asked), 30, 0.2)
+    for task, kind in asked:
+        of = [told["event"] for told in got() if told["task_id"] == task]
+        check(
+            sorted(of) == ["approval_decided", "approval_waiting"],
+            f"{kind} {task}: two notices, once each",
+            of,
+        )
+    links = {told["link"].split("#")[0] for told in got()}
+    check(links == {"https://steward.example/"}, "notices have links to the page", links)
+    check(not office.hook.wrong, "each request is signed", office.hook.wrong[:3])
+    check(not any("item-" in json.dumps(told) for told in got()), "a notice holds no arguments")
+    said = [post.text for post in office.slack.all("UANA")]
+    check(any("was approved by" in text for text in said), "the asker hears of a yes in Slack", said[:3])
+    check(any("was rejected by" in text for text in said), "and of a no", said[:3])
 
 
 def quiet(door, one):
@@ -359,7 +408,9 @@ def bound(check, office, one, verdict, what):
 
 def show(table):
     columns = ["surface", "what", "approve", "reject", "modify", "expire", "crash"]
-    rows = [columns] + [[door, kind, *[cells.get(name, "") for name in columns[2:]]] for (door, kind), cells in table.items()]
+    rows = [columns] + [
+        [door, kind, *[cells.get(name, "") for name in columns[2:]]] for (door, kind), cells in table.items()
+    ]
     widths = [max(len(row[at]) for row in rows) for at in range(len(columns))]
     for row in rows:
         print("  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip())
@@ -371,14 +422,14 @@ def main():
     options.add_argument("--pick", help="one surface, by the beginning of its name")
     arguments = options.parse_args()
     check, table = Tally(), {}
-    with FakeSlack() as slack:
-        office = Office(arguments.binary, slack)
+    with FakeSlack() as slack, Webhook() as hook:
+        office = Office(arguments.binary, slack, hook)
         doors = [door(office) for door in DOORS if door.name.startswith(arguments.pick or "")]
         kinds = ("call", "run")
-        office.settings(SECONDS)
+        office.settings(EXPIRES)
         with office.server:
             late = [(door, office.ask(kind, short=True)) for door in doors for kind in kinds]
-            time.sleep(SECONDS)
+            wait_for(lambda: all(slack.find("UFAY", one.task) for _, one in late), EXPIRES)
             for door, one in late:
                 table[door.name, one.kind] = {"expire": expired(check, office, door, one)}
             office.server.stop()
@@ -389,6 +440,7 @@ def main():
                     cells = table[door.name, kind]
                     for cell in (approve, reject, modify, crash):
                         cells[cell.__name__] = cell(check, office, door, kind)
+            notices(check, office)
     show(table)
     check.end("six doors")
 
