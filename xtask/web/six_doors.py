@@ -1,9 +1,10 @@
 """six_doors.py BINARY: one approval, six surfaces, five ways it can end.
 
-A call and a run that wait for a person are decided in the page's API, in Slack, over MCP, A2A and AG-UI, and on the command
-line: approved, rejected, modified, after their time ran out, and with the process killed (SIGKILL) after the decision was stored
-and before the call returned. The payments application writes each effect to a file, so exactly one effect (or none) is counted,
-and its arguments are compared with the digest that was decided on. `--pick DOOR` runs one surface.
+A call and a run that wait for a person are decided in the page's API, in Slack, over MCP, A2A and AG-UI, and on the
+command line: approved, rejected, modified, after their time ran out, and with the process killed (SIGKILL) after the
+decision was stored and before the call returned. The payments application writes each effect to a file, so exactly
+one effect (or none) is counted, and its arguments are compared with the digest that was decided on. Notices are
+counted at a webhook and in Slack. `--pick SURFACE` runs one surface.
 """
 
 import argparse

@@ -11,7 +11,7 @@ use steward_domain::{
 use steward_models::Models;
 use steward_policy::Caller;
 use steward_runtime::Error as RuntimeError;
-use steward_runtime::run::{Audience, Decided, DecisionOutcome, NoticeCursor};
+use steward_runtime::run::{Audience, Decided, DecisionOutcome, NoticeCursor, RunStatus};
 use steward_runtime::toolbox::Waiting;
 use steward_store::Scope;
 use steward_tools::Error;
@@ -68,6 +68,25 @@ async fn a_decision_needs_the_right_that_the_user_has_now() {
     assert!(matches!(again, Err(RuntimeError::NotWaiting(_))), "{again:?}");
     let task = shop.fixture.app.store.task(&Scope::System, call.task).await.unwrap().unwrap();
     assert_eq!(task.status, TaskStatus::Completed);
+}
+
+#[tokio::test]
+async fn a_waiting_call_is_not_ended_by_a_resume_and_can_be_cancelled() {
+    let shop = Shop::open(ALWAYS).await;
+    shop.toolbox.look_at("shop").await.unwrap();
+    let runner = runner(&shop, "one", Models::default()).await;
+    let call = waiting(&shop).await;
+    let scope = Scope::User(user());
+    let ran = runner.resume(&scope, call.task, None).await.unwrap();
+    assert_eq!(ran.standing, RunStatus::Waiting);
+    assert_eq!(runner.decidable(&bob()).await.unwrap().len(), 1, "it still waits");
+    let by = Label::new("ana").unwrap();
+    let ran = runner.cancel(&scope, call.task, &by).await.unwrap();
+    assert_eq!(ran.standing, RunStatus::Cancelled("ana".to_owned()));
+    let yes = decided(&call, HumanAction::Approve, "bob");
+    let refused = runner.decide_waiting(call.task, &bob(), yes, None).await;
+    assert!(matches!(refused, Err(RuntimeError::NotWaiting(_))), "{refused:?}");
+    assert!(shop.ledger().is_empty());
 }
 
 /// Two webhooks for each side.
