@@ -5,10 +5,10 @@
 //! - A decision names the digest of what was shown. Exactly that call is made, with the grants of
 //!   its owner.
 
+use super::decide::{Decide, DecisionView};
 use super::extract::{Authenticated, Input, PathParam, Queried};
 use super::openapi::Api;
 use super::problem::Problem;
-use super::decide::{Decide, DecisionView};
 use super::{Listed, Shared};
 use crate::identity::{Identity, Right};
 use axum::Json;

@@ -141,8 +141,7 @@ pub(super) async fn decide(
     let decided = Decided { action, message, updates, by, from, shown };
     let is_run = site.toolbox().approvals().is_run(&Scope::System, id).await?;
     let (runner, user) = (site.runner.clone(), identity.user.clone());
-    let deciding =
-        site.work.spawn(async move { runner.decide_waiting(id, &user, decided, None).await });
+    let deciding = site.work.spawn(async move { runner.decide_waiting(id, &user, decided, None).await });
     let ended = if is_run {
         match tokio::time::timeout(PATIENCE, deciding).await {
             Ok(ended) => ended,

@@ -16,7 +16,8 @@ impl People for Members {
 
     fn may_decide(&self, team: &str, slack_user: &str, roles: &[String], tools: &[&str]) -> bool {
         let member = self.0.directory.by_slack(team, slack_user);
-        member.is_some_and(|member| member.may(Right::Approve) && member.decides(roles, tools.iter().copied()))
+        member
+            .is_some_and(|member| member.may(Right::Approve) && member.decides(roles, tools.iter().copied()))
     }
 }
 

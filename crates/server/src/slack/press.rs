@@ -131,7 +131,9 @@ impl Slack {
                 if told.text.trim().is_empty() { format!("{} was called.", call.tool) } else { told.text }
             }
             Ok(DecisionOutcome::NotCalled(_)) => {
-                return self.note(press, &format!("✗ `{tool}` was rejected by {who}. It is not called.")).await;
+                return self
+                    .note(press, &format!("✗ `{tool}` was rejected by {who}. It is not called."))
+                    .await;
             }
             Ok(DecisionOutcome::Ran(ran)) => {
                 if action == HumanAction::Reject {

@@ -15,9 +15,9 @@ use steward_journal::keys;
 use steward_journal::random::SystemRandom;
 use steward_journal::redact::Redactor;
 use steward_language::Encoder;
+use steward_models::Models;
 use steward_policy::Caller;
 use steward_runtime::ask::AppContext;
-use steward_models::Models;
 use steward_runtime::converse::{ChatService, Limits};
 use steward_runtime::run::Runner;
 use steward_runtime::toolbox::{self, AnalysisRules, Toolbox};
@@ -154,7 +154,8 @@ impl Office {
         options.progress_every = Duration::from_millis(5);
         change(&mut options, folder.path());
         let client = steward_models::connection(false).unwrap();
-        let slack = Slack::new(chat.clone(), runner(&chat, folder.path()), Arc::new(Staff), options.clone()).unwrap();
+        let slack =
+            Slack::new(chat.clone(), runner(&chat, folder.path()), Arc::new(Staff), options.clone()).unwrap();
         let (address, serving) = serve(slack.clone()).await;
         let serving = vec![faking, serving];
         Self {
