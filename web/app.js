@@ -1,6 +1,7 @@
 // The shell of the page: signing in, navigation, routes, and what is there whatever is shown.
 import { html, render, useEffect, useErrorBoundary, useRef, useState, classes } from './html.js';
 import { asProblem, get, me as readMe, remove, whenSignedOut } from './api.js';
+import { tellNews } from './notices.js';
 import { chooseTheme, may, me, theme, useWatched, waiting, waitingChanged } from './store.js';
 import { go, useRoute } from './router.js';
 import { Icon } from './parts/icons.js';
@@ -78,19 +79,22 @@ function Routed({ route }) {
   </div>`;
 }
 
-/** Counts what waits for approval while the page is looked at. */
+/** Counts what waits for approval while the page is looked at, and says what is new. */
 function useWaiting() {
   const round = useWatched(waitingChanged);
   useEffect(() => {
     const count = () => {
-      if (!document.hidden && may('approve'))
-        get('/approvals').then(
-          ({ items }) => waiting.set(items.length),
+      if (!document.hidden)
+        get('/notices').then(
+          notices => {
+            waiting.set(notices.waiting.length);
+            tellNews(notices);
+          },
           () => {},
         );
     };
     count();
-    const timer = setInterval(count, 20_000);
+    const timer = setInterval(count, 5_000);
     document.addEventListener('visibilitychange', count);
     return () => {
       clearInterval(timer);

@@ -318,17 +318,18 @@ export class Thread {
     tellTabs({ kind: 'changed', id: this.id });
     rise(conversationsChanged);
     rise(waitingChanged);
-    if (turn.reply?.waiting?.length) void this.awaitDecisions();
+    if (turn.reply?.waiting?.length) void this.awaitDecisions(turn.reply.waiting.length);
   }
 
   /**
    * Looks for decisions of others while a call of this conversation waits; what they decide is told
    * as a message.
+   * @param {number} open how many calls wait
    */
-  async awaitDecisions() {
+  async awaitDecisions(open) {
     if (this.awaiting) return;
     this.awaiting = true;
-    for (let wait = 2000; this.awaiting; wait = Math.min(wait * 1.5, 30_000)) {
+    for (let wait = 2000; this.awaiting; wait = Math.min(wait * 1.5, 5_000)) {
       await new Promise(resolve => setTimeout(resolve, wait));
       if (!this.id || threads.get(this.id) !== this) {
         this.awaiting = false;
@@ -342,7 +343,8 @@ export class Thread {
         const fresh = decided.filter(turn => !known.has(turn.text));
         if (!fresh.length) continue;
         this.turns = [...this.turns, ...fresh];
-        this.awaiting = false;
+        open -= fresh.length;
+        this.awaiting = open > 0;
         this.tell();
         rise(waitingChanged);
       } catch {

@@ -230,6 +230,20 @@ interface Approval {
   until: string | null;
   is_run: boolean;
 }
+/** What a person should hear of. */
+interface Notices {
+  waiting: { task: string; user: string; tool: string; description: string; since: string }[];
+  decided: {
+    task: string;
+    user: string;
+    description: string;
+    decision: string;
+    by: string;
+    at: string;
+    status: string;
+    outcome?: string;
+  }[];
+}
 interface Usage {
   calls: number;
   success_rate: number;

@@ -3,15 +3,17 @@ import { html, useEffect, useRef } from '../html.js';
 import { Watched, useWatched } from '../store.js';
 import { asProblem } from '../api.js';
 
-/** @type {Watched<{ id: number, text: string, bad: boolean }[]>} */
-const notices = new Watched(/** @type {{ id: number, text: string, bad: boolean }[]} */ ([]));
+/** @typedef {{ id: number, text: string, bad: boolean, target?: string }} Notice */
+/** @type {Watched<Notice[]>} */
+const notices = new Watched(/** @type {Notice[]} */ ([]));
 let last = 0;
 
-/** @param {string} text @param {boolean} [bad] */
-export function say(text, bad = false) {
+/** @param {string} text @param {boolean} [bad] @param {string} [target] where it leads */
+export function say(text, bad = false, target) {
   const id = ++last;
-  notices.set([...notices.value.slice(-2), { id, text, bad }]);
-  setTimeout(() => notices.set(notices.value.filter(notice => notice.id !== id)), bad ? 9000 : 4000);
+  notices.set([...notices.value.slice(-2), { id, text, bad, target }]);
+  const time = bad || target ? 9000 : 4000;
+  setTimeout(() => notices.set(notices.value.filter(notice => notice.id !== id)), time);
 }
 /** @param {any} error */
 export const sayProblem = error => {
@@ -34,7 +36,10 @@ export function Toasts() {
   }, [newest]);
   return html`<div class="toasts" popover="manual" ref=${box} role="status" aria-live="polite">
     ${shown.map(
-      notice => html`<div key=${notice.id} class="toast ${notice.bad ? 'bad' : ''}">${notice.text}</div>`,
+      notice =>
+        html`<div key=${notice.id} class="toast ${notice.bad ? 'bad' : ''}">
+          ${notice.target ? html`<a href=${notice.target}>${notice.text}</a>` : notice.text}
+        </div>`,
     )}
   </div>`;
 }

@@ -32,7 +32,9 @@ ROLES = {
 # A word of Ada's that nobody else may ever read.
 SECRET = "zanzibar"
 # Where a document of the whole house lists what others own, by grant.
-BY_GRANT = {("approver", "/api/v1/approvals"), ("owner", "/api/v1/approvals")}
+BY_GRANT = {(who, f"/api/v1/{name}") for who in ("approver", "owner") for name in ("approvals", "notices")}
+# What those who may decide on a task read of it.
+OF_DECIDER = re.compile(r"/api/v1/tasks/\{id\}(/steps|/graph|/events)?")
 
 
 class House:
@@ -285,6 +287,13 @@ def adas_things_for_others(house, check, things):
                 )
                 granted = who.startswith("owner") and ("tools" in path or "workflows" in path)
                 granted |= "approvals" in path and ("approve" in rights) and who != "analyst"
+                decidable = [things["approvals"]] + [things["run"]] * who.startswith("owner")
+                granted |= (
+                    method == "GET"
+                    and bool(OF_DECIDER.fullmatch(path))
+                    and "approve" in rights
+                    and way["id"] in decidable
+                )
                 granted |= who == "runner" and "workflows" in path and way["name"].startswith("human_")
                 if granted:
                     continue

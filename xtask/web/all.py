@@ -120,6 +120,7 @@ def main():
         "team": lambda: team(binary, arguments),
         "access": lambda: script("access.py", binary),
         "boards": lambda: script("boards.py", binary),
+        "doors": lambda: script("six_doors.py", binary),
         "conversations": lambda: script("conversations.py", binary),
         "hostile": lambda: script("hostile.py", binary),
         "stop": lambda: script("stop.py", binary, arguments.beside),

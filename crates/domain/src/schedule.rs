@@ -211,6 +211,8 @@ pub enum AlertStatus {
 pub enum DeliveryTarget {
     /// A URL that receives a signed POST.
     Webhook(String),
+    /// A Slack user who gets a direct message, as `TEAM/USER`.
+    Slack(String),
 }
 
 /// An outgoing delivery with its receipt.
@@ -221,8 +223,9 @@ pub struct Delivery {
     pub id: DeliveryId,
     /// The owner.
     pub user_id: UserId,
-    /// The schedule it comes from.
-    pub schedule_id: ScheduleId,
+    /// The schedule it comes from; none for a notice of an approval.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schedule_id: Option<ScheduleId>,
     /// The target.
     pub target: DeliveryTarget,
     /// The payload.

@@ -18,6 +18,13 @@ use steward_tools::registry::Registry;
 pub trait Grants: Send + Sync {
     /// The current grants of a user, or why the user may not use this Steward.
     fn of(&self, user: &UserId, registry: &Registry) -> std::result::Result<Caller, String>;
+
+    /// Whether this user may decide on an approval: by one of these roles, or by these tools if
+    /// there are no roles. By default an administrator may.
+    fn may_decide(&self, user: &UserId, registry: &Registry, roles: &[String], tools: &[&str]) -> bool {
+        let _an_administrator_needs_neither = (roles, tools);
+        self.of(user, registry).is_ok_and(|caller| caller.administrator)
+    }
 }
 
 /// Resolves users to their current grants.
@@ -34,6 +41,12 @@ pub struct CurrentCaller(Caller);
 impl Callers {
     pub(crate) fn new(grants: Arc<dyn Grants>, registry: Registry) -> Self {
         Self { grants, registry }
+    }
+
+    /// Whether this user may decide on an approval now.
+    #[must_use]
+    pub fn may_decide(&self, user: &UserId, roles: &[String], tools: &[&str]) -> bool {
+        self.grants.may_decide(user, &self.registry, roles, tools)
     }
 
     /// The user with current grants.

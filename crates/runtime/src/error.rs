@@ -34,6 +34,8 @@ pub enum Error {
             them in again"
     )]
     NotAdmitted { user: String, reason: String },
+    #[error("{user} may not decide on {task}. It waits for somebody {approvers}")]
+    MayNotDecide { user: String, task: String, approvers: String },
     #[error("{}:{line}: {problem}", file.display())]
     Definition { file: std::path::PathBuf, line: u64, problem: String },
     #[error("{0}")]
@@ -105,6 +107,7 @@ impl Coded for Error {
             Self::OtherCall(_) => "RUN017",
             Self::Decision(_) => "RUN018",
             Self::NotAdmitted { .. } => "RUN019",
+            Self::MayNotDecide { .. } => "RUN020",
             Self::Definition { .. } => "RUN005",
             Self::Program(_) => "ENG001",
             Self::NoDefinition { .. } => "RUN006",
@@ -138,7 +141,7 @@ impl Coded for Error {
             Self::Analysis(error) => error.class(),
             Self::Tools(error) => error.class(),
             Self::Invalid(error) => error.class(),
-            Self::NotAdmitted { .. } => ErrorClass::Denied,
+            Self::NotAdmitted { .. } | Self::MayNotDecide { .. } => ErrorClass::Denied,
             Self::Stored(_) | Self::Stuck(_) => ErrorClass::Bug,
             _ => ErrorClass::User,
         }

@@ -37,6 +37,8 @@ pub(crate) struct Settings {
     pub(crate) conversation: ConversationSettings,
     /// What tools may access.
     pub(crate) tools: ToolSettings,
+    /// Calls that wait for a person, and who hears of them.
+    pub(crate) approvals: ApprovalSettings,
     /// Address and limits of `steward serve`.
     pub(crate) serve: ServeSettings,
     /// Where journal heads are kept outside the store, and which logs this server witnesses.
@@ -47,6 +49,25 @@ pub(crate) struct Settings {
     pub(crate) sources: steward_tools::egress::Rules,
     /// Data sources by name, for `connection:NAME`.
     pub(crate) connections: crate::connections::Connections,
+}
+
+/// Calls that wait for a person, and who hears of them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct ApprovalSettings {
+    /// Seconds until a waiting call is rejected. A workflow has its own `expires_seconds`.
+    pub(crate) expires_seconds: u64,
+    /// Addresses that hear when something waits and when it was decided. Their hosts must be among
+    /// those of `delivery`.
+    pub(crate) webhooks: Vec<String>,
+    /// Whether Slack users hear what waits for them, and what was decided on their requests.
+    pub(crate) slack: bool,
+}
+
+impl Default for ApprovalSettings {
+    fn default() -> Self {
+        Self { expires_seconds: 24 * 3600, webhooks: Vec::new(), slack: true }
+    }
 }
 
 /// `models`: the models by name, and `budget`, which is not a model.
@@ -98,6 +119,9 @@ pub(crate) struct ServeSettings {
     pub(crate) host_names: Vec<String>,
     /// Origins whose pages may use it.
     pub(crate) origins: Vec<String>,
+    /// The address under which people reach the page, for links: `https://steward.example`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) public_url: Option<String>,
     /// Rate limit: requests per minute for each identity.
     pub(crate) per_minute: u32,
     /// Maximum concurrent questions.
@@ -123,6 +147,7 @@ impl Default for ServeSettings {
             listen: IpAddr::V4(Ipv4Addr::LOCALHOST),
             host_names: Vec::new(),
             origins: Vec::new(),
+            public_url: None,
             per_minute: 1200,
             at_once: 64,
             tasks: 32,
@@ -244,6 +269,7 @@ impl Default for Settings {
             analysis: AnalysisSettings::default(),
             conversation: ConversationSettings::default(),
             tools: ToolSettings::default(),
+            approvals: ApprovalSettings::default(),
             serve: ServeSettings::default(),
             witness: WitnessSettings::default(),
             delivery: steward_tools::egress::Rules::default(),

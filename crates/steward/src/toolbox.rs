@@ -48,7 +48,8 @@ async fn over(context: &Context, app: &AppContext, watch: bool) -> Result<Toolbo
         watch,
         grants: Arc::new(FileGrants::open(&context.home.path, settings.user.clone())?),
     };
-    Ok(Toolbox::open(app, options).await?)
+    let patience = std::time::Duration::from_secs(settings.approvals.expires_seconds.max(1));
+    Ok(Toolbox::open(app, options).await?.expiring_approvals(patience))
 }
 
 /// The user at this terminal, who owns the machine.

@@ -1,10 +1,11 @@
-//! Recovery of questions and chat turns whose process stopped: another process answers them, or
-//! ends them with the reason.
+//! Recovery of questions, chat turns and approved calls whose process stopped: another process
+//! answers them, or ends them with the reason.
 //!
 //! Invariants
 //! - The lease is taken before the task is read: a process that still works on it cannot write.
 //! - A question only reads, so it is answered again. A turn may have changed something, so it is
-//!   ended, and the conversation lists what was done and what is unknown.
+//!   ended, and the conversation lists what was done and what is unknown. An approved call may have
+//!   had its effect, so it is never repeated.
 
 use super::log::{self, Log};
 use super::{Ran, RunStatus, Runner};
@@ -35,9 +36,11 @@ pub(super) enum Subject {
     Turn(StoredTurn),
     /// A validation of a message, without changes or an answer.
     Check,
+    /// An approved call of this tool.
+    Call(String),
 }
 
-/// The subject in the first row of a task; `None` for a run or a single call.
+/// The subject in the first row of a task; `None` for a run.
 pub(super) fn subject(rows: &[Valid<Checkpoint>]) -> Option<Subject> {
     let metadata = &rows.first()?.state.metadata;
     let read = |name: &str| metadata.get(name).cloned();
@@ -46,6 +49,9 @@ pub(super) fn subject(rows: &[Valid<Checkpoint>]) -> Option<Subject> {
     }
     if let Some(turn) = read("turn") {
         return serde_json::from_value(turn).ok().map(Subject::Turn);
+    }
+    if let (Some(Json::String(tool)), Some(_), None) = (read("tool"), read("digest"), read("effect")) {
+        return Some(Subject::Call(tool));
     }
     read("check").map(|_| Subject::Check)
 }
@@ -179,6 +185,14 @@ impl Taken<'_> {
                     _ => CUT_OFF.to_owned(),
                 };
                 end_turn(context, &mut record, &turn, progress(task, rows), why).await?
+            }
+            (Subject::Call(tool), _) => {
+                let why = format!(
+                    "{CUT_OFF} while {tool} was called. It is not known what came of it, and it is not \
+                        repeated. Look before you ask for it again"
+                );
+                record.end(Err(why.clone())).await?;
+                RunStatus::Failed(why)
             }
             (Subject::Check, _) => {
                 record.end(Err(CUT_OFF.to_owned())).await?;

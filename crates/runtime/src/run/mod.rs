@@ -11,10 +11,12 @@
 
 mod client;
 mod cut_off;
+mod decide;
 mod definitions;
 mod executor;
 pub(crate) mod internal;
 mod log;
+mod notify;
 mod replay;
 mod scheduled;
 mod service;
@@ -27,11 +29,13 @@ pub use crate::journal_writer::LeaseHolder;
 pub use crate::progress::ProgressEvent;
 pub use client::{ClientCall, ClientReply, ClientRequest, ClientRun, ModelTokens, conversation_after};
 pub use cut_off::end_interrupted;
+pub use decide::DecisionOutcome;
 pub(crate) use cut_off::turn_subject;
 pub(crate) use executor::execute_plan;
 pub use executor::{EffectHandler, EffectOutcome, Work};
 pub(crate) use log::Log;
 pub(crate) use replay::replay_events;
+pub use notify::{Audience, NoticeCursor};
 pub use replay::{Divergence, Replayed, RunSnapshot, at};
 pub use service::{Service, ServiceOptions, TaskObserver};
 pub use signal::NewSignal;

@@ -52,6 +52,9 @@ pub struct Service {
 /// The longest interval between two polls of the queue: timed tasks are not announced.
 const LOOK: Duration = Duration::from_millis(500);
 
+/// The interval between two searches for tasks of stopped processes.
+const RECOVERY: Duration = Duration::from_secs(5);
+
 /// The delay of a task that failed to start for a temporary reason.
 const REST: Duration = Duration::from_secs(5);
 
@@ -78,7 +81,16 @@ impl Service {
         let handing_over = CancellationToken::new();
         let runner = self.runner.clone().stopped_by(handing_over.clone());
         let mut runs = JoinSet::new();
+        let mut recovered = self.runner.app().clock.monotonic();
         while !stop.is_cancelled() {
+            // Processes beside this one can stop at any time.
+            let now = self.runner.app().clock.monotonic();
+            if now.saturating_sub(recovered) >= RECOVERY {
+                recovered = now;
+                if let Err(error) = cut_off::release_interrupted(self.runner.app()).await {
+                    tracing::warn!(code = error.code(), "interrupted tasks were not looked for: {error}");
+                }
+            }
             if let Err(error) = self.runner.process_signals().await {
                 tracing::warn!(code = error.code(), "signals were not looked at: {error}");
             }

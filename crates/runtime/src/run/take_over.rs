@@ -232,6 +232,13 @@ impl Runner {
             return self.ended(scope, known).await;
         }
         let user = Scope::User(known.user_id.clone());
+        if known.status == TaskStatus::Paused && takes.cancelled.is_none() {
+            // A single call that waits for a decision is not resumed: it still waits.
+            let rows = store.checkpoints(&user, task).await?;
+            if matches!(cut_off::subject(&rows), Some(cut_off::Subject::Call(_))) {
+                return Ok(Ran::of_task(&known));
+            }
+        }
         let gone = store.lease(task).await?.is_some_and(|lease| LeaseHolder::is_gone(&lease.worker));
         let taking = if gone { LeaseConflict::Anyhow } else { takes.taking };
         let mut commit = Commit::new(known.user_id.clone(), task);

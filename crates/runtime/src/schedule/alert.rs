@@ -160,7 +160,7 @@ impl Runner {
             Delivery {
                 id: DeliveryId(self.app().random.uuid_v7(now)?),
                 user_id: schedule.user_id.clone(),
-                schedule_id: schedule.id,
+                schedule_id: Some(schedule.id),
                 target: target.clone(),
                 content,
                 status: DeliveryStatus::Waiting,

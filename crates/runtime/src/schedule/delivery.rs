@@ -4,17 +4,20 @@
 //! - A delivery is in the store before it is sent, and each attempt leaves an entry with its
 //!   receipt. A process that dies between an attempt and its receipt sends it again under the same
 //!   id, so the receiver can detect duplicates.
-//! - Deliveries use the outbound HTTP client: only hosts that the operator listed are reached.
+//! - Webhooks use the outbound HTTP client: only hosts that the operator listed are reached. Messages
+//!   to Slack use the integration that the server installed.
 
 use super::merged;
 use crate::ask::AppContext;
 use crate::error::{Error, Result};
 use crate::verified::{after, put_saved, write_saved};
+use async_trait::async_trait;
 use serde_json::{Value as Json, json};
 use sha2::{Digest as _, Sha256};
+use std::sync::Arc;
 use std::time::Duration;
 use steward_domain::{
-    Delivery, DeliveryStatus, DeliveryTarget, EventType, SavedEntity as _, SavedKind, Timestamp,
+    Delivery, DeliveryStatus, DeliveryTarget, EventType, JsonObject, SavedEntity as _, SavedKind, Timestamp,
 };
 use steward_tools::egress::{EgressClient, Request, Rules};
 
@@ -27,9 +30,17 @@ const TIMEOUT: Duration = Duration::from_secs(15);
 /// How long a sending replica claims a delivery, in microseconds.
 const CLAIM: i64 = 60_000_000;
 
+/// Sends direct messages to Slack users.
+#[async_trait]
+pub trait DirectMessages: Send + Sync {
+    /// Sends this content to a user, `TEAM/USER`. Returns a receipt, or why it was not sent.
+    async fn send(&self, user: &str, content: &JsonObject) -> std::result::Result<String, String>;
+}
+
 /// Sends deliveries.
 pub struct Deliverer {
     client: EgressClient,
+    slack: Option<Arc<dyn DirectMessages>>,
     /// The secret that signs deliveries.
     secret: Option<String>,
 }
@@ -39,7 +50,14 @@ impl Deliverer {
     #[must_use]
     pub fn new(mut rules: Rules, secret: Option<String>) -> Self {
         rules.allow_writes = true;
-        Self { client: EgressClient::new(rules), secret }
+        Self { client: EgressClient::new(rules), slack: None, secret }
+    }
+
+    /// Sends direct messages through this integration.
+    #[must_use]
+    pub fn with_slack(mut self, slack: Arc<dyn DirectMessages>) -> Self {
+        self.slack = Some(slack);
+        self
     }
 
     /// Sends the due deliveries.
@@ -99,7 +117,13 @@ impl Deliverer {
     }
 
     async fn send(&self, delivery: &Delivery, now: Timestamp) -> std::result::Result<String, String> {
-        let DeliveryTarget::Webhook(url) = &delivery.target;
+        let url = match &delivery.target {
+            DeliveryTarget::Webhook(url) => url,
+            DeliveryTarget::Slack(user) => {
+                let slack = self.slack.as_ref().ok_or("Slack is not set up on this server")?;
+                return slack.send(user, &delivery.content).await;
+            }
+        };
         let mut content = delivery.content.clone();
         content.insert("delivery_id".to_owned(), json!(delivery.id));
         let body = Json::Object(content).to_string();

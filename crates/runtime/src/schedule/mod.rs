@@ -13,7 +13,7 @@ mod delivery;
 
 pub use alert::NewAlert;
 pub use cadence::Cadence;
-pub use delivery::{Deliverer, signature};
+pub use delivery::{Deliverer, DirectMessages, signature};
 
 use crate::error::{Error, Result};
 use crate::run::Runner;

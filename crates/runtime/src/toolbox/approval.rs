@@ -8,11 +8,13 @@
 //! - The call uses the current grants of its user; without access nothing is called.
 //! - The approval, the end of the wait and the intent of the call are one transaction. Only one
 //!   decision counts, and an approval makes exactly the shown call, once.
+//! - That transaction also takes the lease of the task. If the process stops before the call has
+//!   returned, the task is ended with the reason, and the call is not repeated.
 
 use super::ledger::{ReleaseLedger, StoreLedger};
 use crate::caller::Callers;
 use crate::error::{Error, Result};
-use crate::journal_writer::JournalWriter;
+use crate::journal_writer::{JournalWriter, LeaseConflict, LeaseHolder};
 use serde_json::{Map, Value as Json, json};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -80,8 +82,8 @@ impl Waiting {
     }
 }
 
-/// The timeout of an approval.
-const PATIENCE: Duration = Duration::from_secs(24 * 3600);
+/// The timeout of an approval, unless the settings have another.
+pub(super) const PATIENCE: Duration = Duration::from_secs(24 * 3600);
 
 /// The waiting calls of the gateway.
 #[derive(Clone)]
@@ -96,6 +98,8 @@ pub struct Approvals {
     pub(super) ledger: Arc<StoreLedger>,
     /// Resolves the current grants of a call's user.
     pub(super) callers: Callers,
+    /// How long a call waits before it is rejected.
+    pub(super) patience: Duration,
 }
 
 /// The subject of a decision: the waiting task, and the digest of what was shown.
@@ -106,6 +110,10 @@ pub struct Shown {
     /// The digest.
     pub digest: Sha256Hex,
 }
+
+/// The lease of a call that is being made. It is longer than every timeout of a tool, because it is
+/// not renewed. The lease of a stopped process of this machine need not expire.
+const CALL_LEASE: Duration = Duration::from_secs(3600);
 
 /// The decider of a call that was approved but is denied by policy.
 const POLICY: &str = "policy";
@@ -135,7 +143,7 @@ impl Approvals {
             digest: digest.to_string(),
             since: now,
             until: Timestamp::from_micros(
-                now.micros() + i64::try_from(PATIENCE.as_micros()).unwrap_or(i64::MAX),
+                now.micros() + i64::try_from(self.patience.as_micros()).unwrap_or(i64::MAX),
             ),
             approvers: Vec::new(),
             description: format!("Call {tool}"),
@@ -210,9 +218,10 @@ impl Approvals {
         // The intent consumes the gate. The end of the wait and the entry of the decision are in
         // the same transaction.
         let (entry, ended) = self.decided(&waiting, checkpoint.clone(), by, Verdict::Approved, "")?;
+        let held = self.holder()?.hold(waiting.task, self.clock.now(), LeaseConflict::Free);
         let release = ReleaseLedger {
             ledger: &self.ledger,
-            decision: Mutex::new(Some((entry, vec![ended, Change::PutTask(task)]))),
+            decision: Mutex::new(Some((entry, vec![ended, Change::PutTask(task), held]))),
         };
         let result = gateway.call_with(&request, &release).await;
         match &result {
@@ -232,6 +241,12 @@ impl Approvals {
             Err(error) => self.finish(&waiting, Err(error.to_string())).await?,
         }
         Ok(result?)
+    }
+
+    /// The holder of the calls of this process.
+    fn holder(&self) -> Result<LeaseHolder> {
+        let id = self.random.uuid_v7(self.clock.now())?.simple().to_string();
+        LeaseHolder::for_this_process(&id, CALL_LEASE)
     }
 
     /// Whether a run of a workflow or an agent waits under this id, not a single call.
@@ -388,7 +403,8 @@ impl Approvals {
         let data = json!({ "status": task.status_name() });
         let commit = Commit::new(waiting.user.clone(), waiting.task)
             .entry(entry(EventType::TaskChanged, data, Map::new())?)
-            .change(Change::PutTask(task));
+            .change(Change::PutTask(task))
+            .change(Change::Dequeue { task: waiting.task });
         JournalWriter::write_once(&*self.store, &scope, commit).await?;
         Ok(())
     }

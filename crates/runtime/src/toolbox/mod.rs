@@ -101,6 +101,7 @@ impl Toolbox {
             random: app.random.clone(),
             ledger,
             callers: callers.clone(),
+            patience: approval::PATIENCE,
         };
         let servers = Servers::new(mcp_options(&options, app));
         let toolbox = Self {
@@ -120,6 +121,13 @@ impl Toolbox {
         };
         toolbox.configure().await?;
         Ok(toolbox)
+    }
+
+    /// Sets how long a call waits for a decision before it is rejected.
+    #[must_use]
+    pub fn expiring_approvals(mut self, patience: Duration) -> Self {
+        self.approvals.patience = patience;
+        self
     }
 
     /// The journal writers of the running tasks.

@@ -17,6 +17,7 @@ mod chat_servers;
 mod conversations;
 mod cut_off;
 mod data_talks;
+mod decide;
 mod decisions;
 mod documented;
 mod edges;

@@ -1,5 +1,6 @@
 //! AG-UI: a turn as the events that agent front ends expect, over one POST.
 
+use super::decide::{Decide, decide};
 use super::extract::{Authenticated, Input};
 use super::openai::{ClientStart, begin_for_client};
 use super::openapi::Api;
@@ -7,6 +8,7 @@ use super::problem::Problem;
 use super::stream::{self, Frame, Next, Source};
 use super::turns::{Listener, TurnRequest, numbered_options};
 use super::{AppState, Shared};
+use crate::identity::{Identity, Right};
 use axum::extract::State;
 use axum::response::Response;
 use axum::routing::post;
@@ -14,7 +16,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::HashMap;
-use steward_domain::ConversationId;
+use steward_domain::{ConversationId, TaskId, UserId};
+use steward_store::Scope;
 
 /// The request of a front end.
 #[derive(Deserialize, JsonSchema)]
@@ -30,9 +33,75 @@ struct Run {
     /// Tools of the front end. Calls of them are returned; their results arrive with the next run.
     #[serde(default)]
     tools: Option<Vec<AguiTool>>,
+    /// Answers to interrupts: decisions on what waits for approval.
+    #[serde(default)]
+    resume: Option<Vec<ResumeEntry>>,
     /// Context of the front end, for the model.
     #[serde(default)]
     context: Option<Vec<AguiContext>>,
+}
+
+/// The answer to an interrupt.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct ResumeEntry {
+    /// The id of the interrupt: `TASK:DIGEST` of what was shown.
+    interrupt_id: String,
+    status: ResumeStatus,
+    /// `{"decision": "approve"}`, with `why`, `message` and `updates` as in the API.
+    #[serde(default)]
+    payload: Option<Value>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum ResumeStatus {
+    Resolved,
+    /// The user dismissed it: it is rejected.
+    Cancelled,
+}
+
+impl ResumeEntry {
+    /// The task and the decision.
+    fn decision(&self) -> Result<(TaskId, Decide), Problem> {
+        let wrong = |why: &str| Problem::input(format!("resume: {}: {why}", self.interrupt_id));
+        let (task, digest) = self
+            .interrupt_id
+            .split_once(':')
+            .ok_or_else(|| wrong("an interrupt of this server is TASK:DIGEST"))?;
+        let task = task.parse().map_err(|_| wrong("the part before the colon is not the id of a task"))?;
+        let mut wanted = match (self.status, &self.payload) {
+            (ResumeStatus::Cancelled, _) => json!({ "decision": "reject" }),
+            (ResumeStatus::Resolved, Some(payload)) => payload.clone(),
+            (ResumeStatus::Resolved, None) => return Err(wrong("the payload with the decision is missing")),
+        };
+        if let Some(fields) = wanted.as_object_mut() {
+            fields.insert("digest".into(), digest.into());
+        }
+        Ok((task, serde_json::from_value(wanted).map_err(|error| wrong(&error.to_string()))?))
+    }
+}
+
+/// What a reply left waiting, as interrupts that a resumed run can answer.
+async fn interrupts(site: &Shared, user: &UserId, reply: &Value) -> Vec<Value> {
+    let waits = reply.get("waiting").and_then(Value::as_array).cloned().unwrap_or_default();
+    if waits.is_empty() {
+        return Vec::new();
+    }
+    let listed = site.toolbox().approvals().list(&Scope::User(user.clone())).await.unwrap_or_default();
+    let asked = listed.iter().filter(|one| waits.contains(&json!(one.task)));
+    asked
+        .map(|one| {
+            json!({
+                "id": format!("{}:{}", one.task, one.digest), "reason": "approval", "message": one.reason,
+                "expiresAt": one.until,
+                "responseSchema": { "type": "object", "required": ["decision"], "properties": {
+                    "decision": { "type": "string", "enum": ["approve", "reject", "modify"] },
+                    "why": { "type": "string" }, "message": { "type": "string" },
+                    "updates": { "type": "object" } } },
+            })
+        })
+        .collect()
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -115,6 +184,9 @@ async fn run(
     Authenticated(identity): Authenticated,
     Input(run): Input<Run>,
 ) -> Result<Response, Problem> {
+    if let Some(entries) = run.resume.as_ref().filter(|entries| !entries.is_empty()) {
+        return resume(&site, &identity, &run, entries).await;
+    }
     let mut conversation_id = site.a2a.conversation(&identity.user, &run.thread_id);
     if let (None, Ok(id)) = (conversation_id, run.thread_id.parse::<ConversationId>()) {
         conversation_id = site.store().conversation(&super::scope(&identity), id).await?.map(|_| id);
@@ -135,6 +207,7 @@ async fn run(
     let told = AguiStream {
         listener,
         known,
+        user: identity.user.clone(),
         site: site.clone(),
         remember: Box::new(move |site, thread, id| site.a2a.remember(&user, thread, id)),
         thread: run.thread_id,
@@ -147,11 +220,46 @@ async fn run(
     Ok(stream::respond(&site, told))
 }
 
+/// Decides on the interrupts that the front end answers. The decisions are the reply of the run.
+async fn resume(
+    site: &Shared,
+    identity: &Identity,
+    run: &Run,
+    entries: &[ResumeEntry],
+) -> Result<Response, Problem> {
+    if !identity.may(Right::Approve) {
+        return Err(Problem::input(format!("{} does not hold the right to approve", identity.user)));
+    }
+    let (mut views, mut said) = (Vec::new(), Vec::new());
+    for entry in entries {
+        let (task, wanted) = entry.decision()?;
+        let view = decide(site, identity, task, wanted, "agui").await?;
+        said.push(view.sentence());
+        views.push(view);
+    }
+    let reply = json!({ "outcome": "answered", "answer": said.join("\n"), "decisions": views });
+    let told = AguiStream {
+        listener: None,
+        known: Some(reply),
+        user: identity.user.clone(),
+        site: site.clone(),
+        remember: Box::new(|_, _, _| ()),
+        thread: run.thread_id.clone(),
+        run: run.run_id.clone(),
+        began: false,
+        speaking: false,
+        left: 0,
+        steps: HashMap::new(),
+    };
+    Ok(stream::respond(site, told))
+}
+
 type Remember = Box<dyn Fn(&AppState, &str, ConversationId) + Send>;
 
 /// A turn as a stream of AG-UI events.
 struct AguiStream {
     site: Shared,
+    user: UserId,
     listener: Option<Listener>,
     /// A reply that is available without running a turn.
     known: Option<Value>,
@@ -194,6 +302,19 @@ fn tool_calls(reply: &Value, message: Option<&str>) -> Vec<Frame> {
 }
 
 impl AguiStream {
+    /// Adds what the reply left waiting to the end of the run.
+    async fn add_interrupts(&mut self, frames: &[Frame], told: &mut [Frame]) {
+        let reply = frames.iter().rfind(|frame| frame.name == Some("reply"));
+        let reply = reply.and_then(|frame| serde_json::from_str::<Value>(&frame.data).ok());
+        let (Some(reply), Some(last)) = (reply, told.last_mut()) else { return };
+        let interrupts = interrupts(&self.site, &self.user, &reply).await;
+        if !interrupts.is_empty() {
+            let outcome = json!({ "type": "interrupt", "interrupts": interrupts });
+            let more = json!({ "threadId": self.thread, "runId": self.run, "outcome": outcome });
+            *last = event("RUN_FINISHED", more);
+        }
+    }
+
     /// A reply that is available at once, as the events of a turn.
     fn immediate_reply_frames(&mut self, reply: &Value) -> Vec<Frame> {
         let text = reply.get("answer").and_then(Value::as_str).unwrap_or_default();
@@ -282,7 +403,8 @@ impl Source for AguiStream {
             }
             loop {
                 let frames = self.listener.as_mut()?.next().await?;
-                let told: Vec<Frame> = frames.iter().flat_map(|frame| self.told(frame)).collect();
+                let mut told: Vec<Frame> = frames.iter().flat_map(|frame| self.told(frame)).collect();
+                self.add_interrupts(&frames, &mut told).await;
                 if !told.is_empty() {
                     return Some(told);
                 }

@@ -5,10 +5,11 @@
 //! - A decision names the digest of what was shown. Exactly that call is made, with the grants of
 //!   its owner.
 
+use super::decide::{Decide, DecisionView};
 use super::extract::{Authenticated, Input, PathParam, Queried};
 use super::openapi::Api;
 use super::problem::Problem;
-use super::{AppState, Listed, Shared};
+use super::{Listed, Shared};
 use crate::identity::{Identity, Right};
 use axum::Json;
 use axum::extract::State;
@@ -16,10 +17,8 @@ use axum::routing::{get, post};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use steward_domain::{HumanAction, JsonObject, Label, Sha256Hex, TaskId};
-use steward_runtime::run::Decided;
-use steward_runtime::toolbox::{Shown, Waiting};
-use steward_store::{Page, Scope, Verdict};
+use steward_domain::TaskId;
+use steward_store::{GateDecision, Page, Scope, Verdict};
 
 /// A pending approval.
 #[derive(Serialize, JsonSchema)]
@@ -87,35 +86,6 @@ enum ApprovalStatus {
     Expired,
 }
 
-/// A decision.
-#[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-struct Decide {
-    decision: Decision,
-    /// The reason, for the journal.
-    #[serde(default)]
-    #[schemars(length(max = 2000))]
-    why: String,
-    /// A message to the agent, with `modify`.
-    #[serde(default)]
-    #[schemars(length(max = 10000))]
-    message: String,
-    /// Changes to the state, with `modify`.
-    #[serde(default)]
-    #[schemars(with = "std::collections::BTreeMap<String, Value>")]
-    updates: JsonObject,
-    /// The `digest` of what was shown. A decision with another digest is rejected.
-    digest: Sha256Hex,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-enum Decision {
-    Approve,
-    Reject,
-    Modify,
-}
-
 pub(super) fn routes(api: &mut Api) {
     let statuses = json!({
         "type": "string", "enum": ["waiting", "decided", "approved", "rejected", "modified", "expired"],
@@ -130,19 +100,90 @@ pub(super) fn routes(api: &mut Api) {
         )
         .gives_page::<Value>()
         .to(get(list));
+    api.get("/api/v1/notices", "What waits for your decision, and what others decided on your requests")
+        .gives::<Notices>(200, "The notices.")
+        .to(get(notices));
     api.post("/api/v1/approvals/{id}", "Decide")
         .needs(Right::Approve)
         .takes::<Decide>()
-        .gives_object(200, "`task_id`, `status`, and `output` of the call that was made.")
+        .gives::<DecisionView>(200, "The status, and the `output` of the call that was made.")
         .to(post(decide));
 }
 
-impl AppState {
-    /// The pending approvals that the caller can decide on.
-    async fn waiting(&self, identity: &Identity) -> Result<Vec<Waiting>, Problem> {
-        let mut waiting = self.toolbox().approvals().list(&Scope::System).await?;
-        waiting.retain(|one| identity.decides(&one.approvers, one.released_tools()));
-        Ok(waiting)
+/// What a person should hear of.
+#[derive(Serialize, JsonSchema)]
+struct Notices {
+    /// What waits for the caller's decision, oldest first.
+    waiting: Vec<WaitingNotice>,
+    /// The last decisions of others on the caller's requests, newest first.
+    decided: Vec<DecisionLine>,
+}
+
+/// Something that waits for the caller's decision.
+#[derive(Serialize, JsonSchema)]
+struct WaitingNotice {
+    task: TaskId,
+    user: String,
+    tool: String,
+    description: String,
+    since: steward_domain::Timestamp,
+}
+
+/// The number of decisions that are reported.
+const RECENT: usize = 20;
+
+async fn notices(
+    State(site): State<Shared>,
+    Authenticated(identity): Authenticated,
+) -> Result<Json<Notices>, Problem> {
+    let waits = match identity.may(Right::Approve) {
+        true => site.waiting(&identity).await?,
+        false => Vec::new(),
+    };
+    let notice = |one: steward_runtime::toolbox::Waiting| WaitingNotice {
+        task: one.task,
+        user: one.user.to_string(),
+        tool: one.tool,
+        description: one.description,
+        since: one.since,
+    };
+    let mut decided = Vec::new();
+    for (user, decision) in site.store().decisions(&super::scope(&identity), Page::first(100)).await? {
+        let by = decision.by.as_str().split(' ').next();
+        if by != Some(identity.user.as_str()) && decided.len() < RECENT {
+            decided.extend(decision_line(&site, user.to_string(), &decision).await?);
+        }
+    }
+    Ok(Json(Notices { waiting: waits.into_iter().map(notice).collect(), decided }))
+}
+
+/// A decision with its task; none if the task is gone.
+async fn decision_line(
+    site: &Shared,
+    user: String,
+    decision: &GateDecision,
+) -> Result<Option<DecisionLine>, Problem> {
+    let id = decision.gate.task;
+    let Some(task) = site.store().task(&Scope::System, id).await? else { return Ok(None) };
+    Ok(Some(DecisionLine {
+        task: id,
+        user,
+        description: task.description.to_string(),
+        decision: word(decision.verdict).0,
+        by: decision.by.to_string(),
+        at: decision.at,
+        digest: decision.digest.to_string(),
+        status: task.status_name().to_owned(),
+        outcome: task.result.clone().or_else(|| task.error.clone()),
+    }))
+}
+
+fn word(verdict: Verdict) -> (&'static str, ApprovalStatus) {
+    match verdict {
+        Verdict::Approved => ("approved", ApprovalStatus::Approved),
+        Verdict::Rejected => ("rejected", ApprovalStatus::Rejected),
+        Verdict::Modified => ("modified", ApprovalStatus::Modified),
+        Verdict::Expired => ("expired", ApprovalStatus::Expired),
     }
 }
 
@@ -188,32 +229,14 @@ async fn decided(
 ) -> Result<Json<Listed<Value>>, Problem> {
     let mut items = Vec::new();
     for (user, decision) in site.store().decisions(&Scope::System, Page::first(1000)).await? {
-        let word = match decision.verdict {
-            Verdict::Approved => ("approved", ApprovalStatus::Approved),
-            Verdict::Rejected => ("rejected", ApprovalStatus::Rejected),
-            Verdict::Modified => ("modified", ApprovalStatus::Modified),
-            Verdict::Expired => ("expired", ApprovalStatus::Expired),
-        };
-        let is_wanted = status == ApprovalStatus::Decided || status == word.1;
+        let is_wanted = status == ApprovalStatus::Decided || status == word(decision.verdict).1;
         let is_theirs = identity.grants.is_none()
             || user == identity.user
-            || decision.by.as_str() == identity.user.as_str();
+            || decision.by.as_str().split(' ').next() == Some(identity.user.as_str());
         if !is_wanted || !is_theirs || items.len() >= limit as usize {
             continue;
         }
-        let id = decision.gate.task;
-        let Some(task) = site.store().task(&Scope::System, id).await? else { continue };
-        items.push(json!(DecisionLine {
-            task: id,
-            user: user.to_string(),
-            description: task.description.to_string(),
-            decision: word.0,
-            by: decision.by.to_string(),
-            at: decision.at,
-            digest: decision.digest.to_string(),
-            status: task.status_name().to_owned(),
-            outcome: task.result.clone().or_else(|| task.error.clone()),
-        }));
+        items.extend(decision_line(site, user.to_string(), &decision).await?.map(|line| json!(line)));
     }
     Ok(Json(Listed { items, next: None }))
 }
@@ -222,46 +245,7 @@ async fn decide(
     State(site): State<Shared>,
     Authenticated(identity): Authenticated,
     PathParam(id): PathParam<TaskId>,
-    Input(decide): Input<Decide>,
-) -> Result<Json<Value>, Problem> {
-    let waiting = site.waiting(&identity).await?.into_iter().find(|one| one.task == id);
-    waiting.ok_or_else(|| steward_runtime::Error::NotWaiting(id.to_string()))?;
-    let shown = Shown { task: id, digest: decide.digest.clone() };
-    let by = Label::new(identity.user.as_str()).map_err(steward_runtime::Error::from)?;
-    let approvals = site.toolbox().approvals();
-    if approvals.is_run(&Scope::System, id).await? {
-        return over_run(&site, id, decide, by).await;
-    }
-    match decide.decision {
-        Decision::Modify => {
-            Err(Problem::input("a single call cannot be modified: reject it and make another"))
-        }
-        Decision::Reject => {
-            approvals.reject(&Scope::System, &shown, &by, &decide.why).await?;
-            Ok(Json(json!({ "task_id": id, "status": "rejected" })))
-        }
-        Decision::Approve => {
-            let gateway = site.toolbox().gateway();
-            let receipt = approvals.approve(gateway, &Scope::System, &shown, &by).await?;
-            Ok(Json(
-                json!({ "task_id": id, "status": "approved", "output": receipt.output, "notes": receipt.notes }),
-            ))
-        }
-    }
-}
-
-/// Decides on a run. The run continues in the background.
-async fn over_run(site: &Shared, id: TaskId, decide: Decide, by: Label) -> Result<Json<Value>, Problem> {
-    let (action, message) = match decide.decision {
-        Decision::Approve => (HumanAction::Approve, decide.message),
-        Decision::Reject => (HumanAction::Reject, decide.why),
-        Decision::Modify => (HumanAction::Modify, decide.message),
-    };
-    let (updates, from, shown) = (decide.updates, "http".to_owned(), decide.digest);
-    let decided = Decided { action, message, updates, by, from, shown };
-    let runner = site.runner.clone();
-    let stands =
-        super::tasks::beside(site, id, async move { runner.decide(&Scope::System, id, decided, None).await })
-            .await?;
-    Ok(Json(json!(stands.0)))
+    Input(wanted): Input<Decide>,
+) -> Result<Json<DecisionView>, Problem> {
+    Ok(Json(super::decide::decide(&site, &identity, id, wanted, "http").await?))
 }

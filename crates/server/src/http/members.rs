@@ -14,9 +14,10 @@ impl People for Members {
         self.0.directory.by_slack(team, slack_user).map(|identity| self.0.caller(&identity))
     }
 
-    fn may_approve(&self, team: &str, slack_user: &str, tool: &str) -> bool {
+    fn may_decide(&self, team: &str, slack_user: &str, roles: &[String], tools: &[&str]) -> bool {
         let member = self.0.directory.by_slack(team, slack_user);
-        member.is_some_and(|member| member.may(Right::Approve) && member.approves(tool))
+        member
+            .is_some_and(|member| member.may(Right::Approve) && member.decides(roles, tools.iter().copied()))
     }
 }
 
@@ -26,6 +27,6 @@ impl AppState {
     /// # Errors
     /// When the Slack options are invalid.
     pub fn slack(self: &Arc<Self>, options: slack::Options) -> Result<Arc<Slack>, slack::Error> {
-        Slack::new(self.chat.clone(), Arc::new(Members(self.clone())), options)
+        Slack::new(self.chat.clone(), self.runner.clone(), Arc::new(Members(self.clone())), options)
     }
 }

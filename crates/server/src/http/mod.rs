@@ -18,10 +18,12 @@ mod ages;
 mod agui;
 mod approvals;
 mod artifacts;
+mod audience;
 mod audit;
 mod boards;
 mod connections;
 mod conversations;
+mod decide;
 mod door;
 mod etag;
 mod extract;
@@ -46,6 +48,7 @@ mod uploads;
 mod verified;
 mod witness;
 
+pub use audience::NoticeOptions;
 pub use listen::serve;
 pub use witness::LogWitness;
 

@@ -160,7 +160,7 @@ async fn show(
     let schedule: Schedule = find_saved(store, &scope, id.0).await?;
     let ticks = store.ticks(&scope, id, Page::first(50)).await?;
     let sent: Vec<Delivery> = list_saved(store, &scope, Page::first(200)).await?;
-    let sent: Vec<Delivery> = sent.into_iter().filter(|one| one.schedule_id == id).collect();
+    let sent: Vec<Delivery> = sent.into_iter().filter(|one| one.schedule_id == Some(id)).collect();
     Ok(Json(json!({ "schedule": schedule, "ticks": ticks, "deliveries": sent })))
 }
 

@@ -203,13 +203,28 @@ async fn own(site: &Shared, identity: &Identity, id: TaskId) -> Result<Task, Pro
     found.map(steward_domain::Valid::into_inner).ok_or_else(|| Problem::missing("task", id))
 }
 
+/// A task, and the scope that it is read in. Beside its owner, those who may decide on what it waits
+/// for, or who decided on it, see what it does.
+async fn readable(site: &Shared, identity: &Identity, id: TaskId) -> Result<(Task, Scope), Problem> {
+    if let Some(found) = site.store().task(&scope(identity), id).await? {
+        return Ok((found.into_inner(), scope(identity)));
+    }
+    let found = site.store().task(&Scope::System, id).await?;
+    let task = found.filter(|_| identity.may(Right::Approve)).ok_or_else(|| Problem::missing("task", id))?;
+    let owner = Scope::User(task.user_id.clone());
+    let waits = site.waiting(identity).await?.iter().any(|one| one.task == id);
+    let decided = site.store().decisions(&owner, StorePage::first(1000)).await?;
+    let mut own = decided.iter().filter(|(_, one)| one.gate.task == id);
+    let is_decider = own.any(|(_, one)| one.by.as_str().split(' ').next() == Some(identity.user.as_str()));
+    if waits || is_decider { Ok((task.into_inner(), owner)) } else { Err(Problem::missing("task", id)) }
+}
+
 async fn show(
     State(site): State<Shared>,
     Authenticated(identity): Authenticated,
     PathParam(id): PathParam<TaskId>,
 ) -> Result<Json<Value>, Problem> {
-    let task = own(&site, &identity, id).await?;
-    let scope = scope(&identity);
+    let (task, scope) = readable(&site, &identity, id).await?;
     let artifacts = site.store().artifacts(&scope, id).await?;
     let checkpoints = site.store().checkpoints(&scope, id).await?;
     // A waiting single call also has a checkpoint, but no events.
@@ -224,7 +239,7 @@ async fn show(
     });
     let mut document = json!({
         "task": task, "artifacts": artifacts, "checkpoints": checkpoints.len(), "is_run": is_run,
-        "is_rejected": is_rejected, "forked_from": forked_from, "input": input,
+        "is_rejected": is_rejected, "is_own": task.user_id == identity.user, "forked_from": forked_from, "input": input,
     });
     if let Ok(lineage) = steward_runtime::run::lineage(&**site.store(), &scope, id).await
         && let Some(document) = document.as_object_mut()
@@ -252,8 +267,8 @@ async fn steps(
     Authenticated(identity): Authenticated,
     PathParam(id): PathParam<TaskId>,
 ) -> Result<Json<Value>, Problem> {
-    own(&site, &identity, id).await?;
-    let (program, events) = history(&**site.store(), &scope(&identity), id).await?;
+    let (_, scope) = readable(&site, &identity, id).await?;
+    let (program, events) = history(&**site.store(), &scope, id).await?;
     Ok(Json(json!({ "steps": named_steps(&program, &events) })))
 }
 
@@ -293,10 +308,10 @@ async fn events(
     PathParam(id): PathParam<TaskId>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    own(&site, &identity, id).await?;
+    let (_, scope) = readable(&site, &identity, id).await?;
     let watcher = Watcher {
         site: site.clone(),
-        scope: scope(&identity),
+        scope,
         task: id,
         heard: stream::last_event(&headers),
         status: None,
@@ -404,8 +419,8 @@ async fn graph(
     Authenticated(identity): Authenticated,
     PathParam(id): PathParam<TaskId>,
 ) -> Result<Json<Value>, Problem> {
-    own(&site, &identity, id).await?;
-    let (program, events) = history(&**site.store(), &scope(&identity), id).await?;
+    let (_, scope) = readable(&site, &identity, id).await?;
+    let (program, events) = history(&**site.store(), &scope, id).await?;
     let state = steward_engine::fold(&program, &events);
     Ok(Json(drawn(&program, Some(&state))))
 }

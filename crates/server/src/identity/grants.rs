@@ -62,6 +62,16 @@ impl Grants for FileGrants {
             None => Err("they are not set up here".to_owned()),
         }
     }
+
+    fn may_decide(&self, user: &UserId, _: &Registry, roles: &[String], tools: &[&str]) -> bool {
+        self.look();
+        let loaded = self.loaded.read().unwrap_or_else(PoisonError::into_inner);
+        if !loaded.1.users.contains_key(user) {
+            return *user == self.owner;
+        }
+        let identity = loaded.1.identity(user, AuthMethod::Key);
+        identity.is_some_and(|identity| identity.decides(roles, tools.iter().copied()))
+    }
 }
 
 /// Converts an identity to a caller of policy. A domain grant includes the domain's tools.

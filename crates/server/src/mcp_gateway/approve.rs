@@ -6,9 +6,8 @@ use serde::Deserialize;
 use serde_json::{Value as Json, json};
 use steward_domain::{ErrorClass, HumanAction, JsonObject, Label, Sha256Hex, TaskId};
 use steward_policy::Approval;
-use steward_runtime::run::{Decided, Ran, RunStatus};
-use steward_runtime::toolbox::Shown;
-use steward_store::Scope;
+use steward_runtime::run::{Decided, DecisionOutcome, Ran, RunStatus};
+use steward_runtime::toolbox::Waiting;
 use steward_tools::call::Request;
 use steward_tools::{Answered, ApprovalRequest, Output};
 
@@ -21,13 +20,18 @@ pub(super) struct Decide {
     decision: Decision,
     #[serde(default)]
     why: String,
+    #[serde(default)]
+    message: String,
+    #[serde(default)]
+    updates: JsonObject,
 }
 
-#[derive(Deserialize)]
+#[derive(Clone, Copy, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Decision {
     Approve,
     Reject,
+    Modify,
 }
 
 impl ToolboxGateway {
@@ -76,66 +80,57 @@ impl ToolboxGateway {
 
     pub(super) async fn decide(&self, wanted: Decide, session: &Session) -> Result<Output, Failure> {
         let caller = self.caller(session.caller());
-        let scope = Scope::User(caller.user.clone());
-        let approvals = self.toolbox.approvals();
-        let known =
-            approvals.list(&scope).await.map_err(failed)?.into_iter().find(|one| one.task == wanted.task);
-        if known.is_some_and(|one| !session.caller().decides(&one.approvers, one.released_tools())) {
+        let waiting = self.runner.find_decidable(wanted.task, &caller.user).await.map_err(failed)?;
+        // A key can have fewer rights than its user.
+        if !session.caller().decides(&waiting.approvers, waiting.released_tools()) {
             let told = format!("{} may not decide on this; somebody who may has to", caller.user);
-            return Err(Failure::tool("TOL006", told, ErrorClass::Denied));
+            return Err(Failure::tool("RUN020", told, ErrorClass::Denied));
+        }
+        if waiting.digest != wanted.digest.as_str() {
+            return Err(failed(steward_runtime::Error::OtherCall(wanted.task.to_string())));
         }
         let by = Label::new(format!("{} by {}", caller.user, session.client().name))
             .map_err(|problem| Failure::unknown(problem.to_string()))?;
-        let shown = Shown { task: wanted.task, digest: wanted.digest };
-        let is_run = approvals.is_run(&scope, wanted.task).await.map_err(failed)?;
-        let over_run = |action: HumanAction| Decided {
-            action,
-            message: wanted.why.clone(),
-            updates: JsonObject::new(),
-            by: by.clone(),
-            from: "mcp".to_owned(),
-            shown: shown.digest.clone(),
+        let (action, message) = match wanted.decision {
+            Decision::Approve => (HumanAction::Approve, wanted.message.clone()),
+            Decision::Reject => (HumanAction::Reject, wanted.why.clone()),
+            Decision::Modify => (HumanAction::Modify, wanted.message.clone()),
         };
-        if let (Decision::Reject, true) = (&wanted.decision, is_run) {
-            let decided = over_run(HumanAction::Reject);
-            let ran = self.runner.decide(&scope, wanted.task, decided, None).await.map_err(failed)?;
-            return Ok(Output::json(told(&ran)));
+        if action != HumanAction::Reject {
+            confirm_with_user(&waiting, &wanted, session).await?;
         }
-        if let Decision::Reject = wanted.decision {
-            let waiting = approvals.reject(&scope, &shown, &by, &wanted.why).await.map_err(failed)?;
-            return Ok(Output::text(format!("{} is not called", waiting.tool)));
-        }
-        let waiting = approvals.list(&scope).await.map_err(failed)?;
-        let waiting = waiting.into_iter().find(|waiting| waiting.task == wanted.task);
-        let waiting =
-            waiting.ok_or_else(|| failed(steward_runtime::Error::NotWaiting(wanted.task.to_string())))?;
-        if waiting.digest != shown.digest.as_str() {
-            return Err(failed(steward_runtime::Error::OtherCall(wanted.task.to_string())));
-        }
-        // A model must not approve what a model requested, so the user of the client is asked.
-        let question = format!(
-            "{}. May {} be called with {}?",
+        let (updates, from, shown) = (wanted.updates, "mcp".to_owned(), wanted.digest);
+        let decided = Decided { action, message, updates, by, from, shown };
+        let outcome = self.runner.decide_waiting(wanted.task, &caller.user, decided, None).await;
+        Ok(match outcome.map_err(failed)? {
+            DecisionOutcome::Called(receipt) => receipt.output,
+            DecisionOutcome::NotCalled(waiting) => Output::text(format!("{} is not called", waiting.tool)),
+            DecisionOutcome::Ran(ran) => Output::json(told(&ran)),
+        })
+    }
+}
+
+/// Asks the user of the client: a model must not approve what a model requested.
+async fn confirm_with_user(waiting: &Waiting, wanted: &Decide, session: &Session) -> Result<(), Failure> {
+    let arguments = Json::Object(waiting.arguments.clone());
+    let question = match wanted.decision {
+        Decision::Modify => format!(
+            "{}. May {} continue with this message: {:?} and these changes: {}?",
             waiting.reason,
             waiting.tool,
-            Json::Object(waiting.arguments.clone())
-        );
-        match session.elicit(question, agree_schema()).await {
-            Ok(answer) if agreed(&answer) && is_run => {
-                let decided = over_run(HumanAction::Approve);
-                let ran = self.runner.decide(&scope, wanted.task, decided, None).await.map_err(failed)?;
-                Ok(Output::json(told(&ran)))
-            }
-            Ok(answer) if agreed(&answer) => {
-                let receipt = approvals.approve(self.toolbox.gateway(), &scope, &shown, &by).await;
-                Ok(receipt.map_err(failed)?.output)
-            }
-            Ok(_) => Err(Failure::tool("TOL006", "the person said no; it still waits", ErrorClass::Denied)),
-            Err(_) => Err(Failure::tool(
-                "TOL006",
-                format!("only a person can approve: `steward approvals approve {}`", wanted.task),
-                ErrorClass::Denied,
-            )),
-        }
+            wanted.message,
+            Json::Object(wanted.updates.clone())
+        ),
+        _ => format!("{}. May {} be called with {arguments}?", waiting.reason, waiting.tool),
+    };
+    match session.elicit(question, agree_schema()).await {
+        Ok(answer) if agreed(&answer) => Ok(()),
+        Ok(_) => Err(Failure::tool("TOL006", "the person said no; it still waits", ErrorClass::Denied)),
+        Err(_) => Err(Failure::tool(
+            "TOL006",
+            format!("only a person can approve: `steward approvals approve {}`", wanted.task),
+            ErrorClass::Denied,
+        )),
     }
 }
 

@@ -327,8 +327,8 @@ impl Gateway for ToolboxGateway {
             "run_workflow" => self.run_workflow(read(name, arguments)?, session).await,
             "task_status" => self.task_status(read::<TaskReference>(name, arguments)?.task, session).await,
             "approvals_list" => {
-                let scope = Scope::User(self.caller(session.caller()).user);
-                let waiting = self.toolbox.approvals().list(&scope).await.map_err(failed)?;
+                let user = self.caller(session.caller()).user;
+                let waiting = self.runner.visible_approvals(&user).await.map_err(failed)?;
                 Ok(Output::json(json!({ "approvals": waiting })))
             }
             "approvals_decide" => self.decide(read(name, arguments)?, session).await,

@@ -70,7 +70,7 @@ impl ToolboxGateway {
             TaskStatus::Paused => {
                 let waiting = self.toolbox.approvals().list(scope).await.map_err(failed)?;
                 match waiting.into_iter().find(|one| one.task == id) {
-                    Some(one) if one.released_tools().all(|tool| client.approves(tool)) => {
+                    Some(one) if client.decides(&one.approvers, one.released_tools()) => {
                         let question = format!(
                             "{}. May {} be called with {}?",
                             one.reason,

@@ -40,11 +40,13 @@ pub(super) fn verbs() -> Vec<Offered> {
         idempotent: false,
         ..Offered::new(
             "approvals_decide",
-            "Approves or rejects a call that waits. To approve, the person at the client is asked.",
+            "Approves, rejects or modifies what waits. To approve or modify, the person at the client is asked. \
+                Only runs can be modified.",
             schema(
                 json!({ "task": task, "digest": text("The digest that approvals_list shows for \
-                    it."), "decision": { "type": "string", "enum": ["approve", "reject"] }, "why": text("For \
-                    the record.") }),
+                    it."), "decision": { "type": "string", "enum": ["approve", "reject", "modify"] }, "why": text("For \
+                    the record."), "message": text("For the agent, with modify."), "updates": { "type": "object",
+                    "description": "Changes of the state, with modify." } }),
                 &["task", "digest", "decision"],
             ),
         )

@@ -16,6 +16,7 @@ mod error;
 mod event;
 mod http;
 mod mrkdwn;
+mod notice;
 mod options;
 mod place;
 mod press;
@@ -44,6 +45,7 @@ use std::time::Duration;
 use steward_domain::Coded as _;
 use steward_policy::Caller;
 use steward_runtime::converse::ChatService;
+use steward_runtime::run::Runner;
 use tokio::sync::{OnceCell, OwnedMutexGuard, Semaphore};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -57,13 +59,15 @@ const BACKLOG: usize = 1000;
 pub trait People: Send + Sync {
     /// The caller for a Slack user. `None` if the user is unknown.
     fn caller(&self, team: &str, slack_user: &str) -> Option<Caller>;
-    /// Whether the user may decide on a pending call of this tool.
-    fn may_approve(&self, team: &str, slack_user: &str, tool: &str) -> bool;
+    /// Whether the user may decide on an approval: by one of these roles, or by all of these tools
+    /// if there are no roles.
+    fn may_decide(&self, team: &str, slack_user: &str, roles: &[String], tools: &[&str]) -> bool;
 }
 
 /// The Slack integration.
 pub struct Slack {
     chat: Arc<ChatService>,
+    runner: Runner,
     people: Arc<dyn People>,
     options: Options,
     api: Api,
@@ -88,11 +92,13 @@ impl Slack {
     /// Creates the integration. No request is sent.
     pub fn new(
         chat: Arc<ChatService>,
+        runner: Runner,
         people: Arc<dyn People>,
         options: Options,
     ) -> Result<Arc<Self>, Error> {
         Ok(Arc::new(Self {
             chat,
+            runner,
             people,
             api: Api::new(&options)?,
             seen: EventDedup::default(),

@@ -14,10 +14,11 @@ use super::show::{self, ANSWER, ANSWERS, APPROVE, Choice, Decision, REJECT};
 use super::{Slack, turn};
 use serde_json::Value as Json;
 use std::sync::Arc;
-use steward_domain::{Label, Role};
+use steward_domain::{HumanAction, JsonObject, Label, Role};
 use steward_language::answer::tell;
 use steward_policy::Caller;
 use steward_runtime::converse::{OptionChoice, Turn};
+use steward_runtime::run::{Decided, DecisionOutcome, RunStatus};
 use steward_store::Scope;
 
 impl Slack {
@@ -100,33 +101,45 @@ impl Slack {
             let text = "This call no longer waits: it was decided already, or its time ran out.";
             return self.replace(press.to(), &press.ts, &show::words(text)).await;
         };
-        let may = |tool: &str| self.people.may_approve(&press.by.team, &press.by.user, tool);
-        if !call.released_tools().all(may) {
+        let tools: Vec<&str> = call.released_tools().collect();
+        if !self.people.may_decide(&press.by.team, &press.by.user, &call.approvers, &tools) {
             let text = format!(
                 "You may not decide about this. Somebody who may approve has to; {} knows who.",
                 self.options.contact
             );
             return self.whisper(press, &text).await;
         }
-        if approvals.is_run(&scope, decision.task).await? {
-            let text = format!("This is a run: decide with `steward approvals approve {}`.", decision.task);
-            return self.whisper(press, &text).await;
-        }
         let by = Label::new(format!("{} in Slack ({})", caller.user, press.by.user))
             .or_else(|_| Label::new(caller.user.as_str()))?;
-        let who = format!("<@{}>", press.by.user);
-        let tool = escape(&call.tool);
-        let shown = call.shown()?;
-        if press.action == REJECT {
-            approvals.reject(&scope, &shown, &by, "").await?;
-            return self.note(press, &format!("✗ `{tool}` was rejected by {who}. It is not called.")).await;
+        let (who, tool) = (format!("<@{}>", press.by.user), escape(&call.tool));
+        let action = if press.action == REJECT { HumanAction::Reject } else { HumanAction::Approve };
+        // The buttons go before the call is made, so that it is not pressed twice.
+        if action == HumanAction::Approve {
+            self.note(press, &format!("✓ `{tool}` was approved by {who}.")).await?;
         }
-        self.note(press, &format!("✓ `{tool}` was approved by {who}.")).await?;
-        let made = approvals.approve(toolbox.gateway(), &scope, &shown, &by).await;
-        let told = match made {
-            Ok(receipt) => {
+        let decided = Decided {
+            action,
+            message: String::new(),
+            updates: JsonObject::new(),
+            by,
+            from: "slack".to_owned(),
+            shown: call.shown()?.digest,
+        };
+        let told = match self.runner.decide_waiting(call.task, &caller.user, decided, None).await {
+            Ok(DecisionOutcome::Called(receipt)) => {
                 let told = tell(None, receipt.output.structured.as_ref(), &receipt.output.words());
                 if told.text.trim().is_empty() { format!("{} was called.", call.tool) } else { told.text }
+            }
+            Ok(DecisionOutcome::NotCalled(_)) => {
+                return self
+                    .note(press, &format!("✗ `{tool}` was rejected by {who}. It is not called."))
+                    .await;
+            }
+            Ok(DecisionOutcome::Ran(ran)) => {
+                if action == HumanAction::Reject {
+                    self.note(press, &format!("✗ `{tool}` was rejected by {who}.")).await?;
+                }
+                run_result(&ran.standing)
             }
             Err(error) => turn::sorry(&error.into()),
         };
@@ -139,6 +152,19 @@ impl Slack {
         blocks.retain(|block| block.get("type").and_then(Json::as_str) != Some("actions"));
         blocks.push(show::section(text));
         self.replace(press.to(), &press.ts, &Post { text: text.to_owned(), blocks }).await
+    }
+}
+
+/// How a run stands after a decision.
+fn run_result(standing: &RunStatus) -> String {
+    match standing {
+        RunStatus::Completed(Json::String(text)) => format!("The run is completed. {text}"),
+        RunStatus::Completed(result) => format!("The run is completed. {result}"),
+        RunStatus::Failed(why) => format!("The run failed: {why}"),
+        RunStatus::Rejected(why) => format!("The run ended with the rejection. {why}"),
+        RunStatus::Cancelled(by) => format!("The run was cancelled by {by}."),
+        RunStatus::Waiting => "The run continued, and waits again.".to_owned(),
+        RunStatus::HandedOver => "The run continues in another process.".to_owned(),
     }
 }
 

@@ -10,9 +10,9 @@ use clap::{Args, Subcommand};
 use serde_json::{Value as Json, json};
 use std::io::{IsTerminal as _, Write as _};
 use steward_domain::{ErrorClass, HumanAction, JsonObject, Label, TaskId};
-use steward_runtime::run::Decided;
+use steward_runtime::run::{Decided, DecisionOutcome, Runner};
 use steward_runtime::toolbox::{Toolbox, Waiting};
-use steward_store::Page;
+use steward_store::{Page, Scope};
 
 #[derive(Subcommand)]
 #[command(after_help = "Examples:
@@ -73,13 +73,11 @@ const PREFIX: usize = 12;
 /// user confirms.
 async fn shown(
     context: &Context,
-    toolbox: &Toolbox,
+    runner: &Runner,
     shown: &ShownArgs,
     verb: &str,
 ) -> Result<Waiting, Failure> {
-    let waiting = toolbox.approvals().list(&context.scope).await?;
-    let waiting = waiting.into_iter().find(|call| call.task == shown.id);
-    let waiting = waiting.ok_or_else(|| steward_runtime::Error::NotWaiting(shown.id.to_string()))?;
+    let waiting = runner.find_decidable(shown.id, &context.settings.user).await?;
     if let Some(digest) = &shown.digest {
         if digest.len() < PREFIX {
             let told = format!("--digest needs at least {PREFIX} characters of what `approvals list` shows");
@@ -131,103 +129,87 @@ pub(super) async fn approve_command(context: &Context, toolbox: &Toolbox, task: 
 
 pub(super) async fn run(context: &Context, command: Approvals) -> Result<(), Failure> {
     let (runner, toolbox) = super::run::runner(context).await?;
-    let result = match decided(context, &toolbox, &command).await {
-        Ok(Some((id, decided))) => {
-            match runner.decide(&context.scope, id, decided, Some(super::run::watch())).await {
-                Ok(ran) => super::run::shown(context, &toolbox, &ran).await,
-                Err(error) => Err(error.into()),
-            }
-        }
-        Ok(None) => decide(context, &toolbox, command).await,
-        Err(failure) => Err(failure),
+    let result = match command {
+        Approvals::List => list(context, &runner).await,
+        Approvals::History { limit } => history(context, &toolbox, limit).await,
+        decision => decide(context, &runner, &toolbox, decision).await,
     };
     toolbox.close().await;
     result
 }
 
-/// The decision on a waiting run; none for a single call.
-async fn decided(
-    context: &Context,
-    toolbox: &Toolbox,
-    command: &Approvals,
-) -> Result<Option<(TaskId, Decided)>, Failure> {
-    let (about, action, message, updates) = match command {
-        Approvals::List | Approvals::History { .. } => return Ok(None),
-        Approvals::Approve { shown } => (shown, HumanAction::Approve, String::new(), JsonObject::new()),
-        Approvals::Reject { shown, why } => (shown, HumanAction::Reject, why.clone(), JsonObject::new()),
-        Approvals::Modify { shown, message, set } => {
-            let updates = serde_json::from_str(set)
-                .map_err(|error| Failure::user("CLI004", format!("--set is no JSON object: {error}")))?;
-            (shown, HumanAction::Modify, message.clone(), updates)
-        }
+/// What the user may decide on, and what the user's own tasks wait for. `--all-users` shows all.
+async fn list(context: &Context, runner: &Runner) -> Result<(), Failure> {
+    let waiting = match &context.scope {
+        Scope::User(user) => runner.visible_approvals(user).await?,
+        scope => runner.toolbox().approvals().list(scope).await?,
     };
-    let id = about.id;
-    let modifies = action == HumanAction::Modify;
-    if !toolbox.approvals().is_run(&context.scope, id).await? {
-        return match modifies {
-            true => Err(Failure::user(
-                "RUN004",
-                "a single call cannot be modified: reject it and make another".to_owned(),
-            )),
-            false => Ok(None),
-        };
+    if context.json {
+        document(&json!({ "approvals": waiting }));
+        return Ok(());
     }
-    let by = Label::new(context.settings.user.as_str())?;
-    let shown = shown(context, toolbox, about, verb(action)).await?.shown()?.digest;
-    Ok(Some((id, Decided { action, message, updates, by, from: "cli".to_owned(), shown })))
+    let rows = waiting.iter().map(|call| {
+        let arguments = call.arguments.iter().map(|(name, value)| {
+            let from = call.provenance.get(name).and_then(Json::as_str).unwrap_or("untrusted");
+            format!("{name} = {value} ({from})")
+        });
+        vec![
+            call.task.to_string(),
+            call.tool.clone(),
+            arguments.collect::<Vec<_>>().join("\n"),
+            call.reason.clone(),
+            call.digest.chars().take(PREFIX).collect(),
+            call.until.to_string(),
+        ]
+    });
+    let columns = ["id", "tool", "arguments", "why it is asked", "digest", "until"];
+    table(&columns, rows.collect(), "nothing waits");
+    Ok(())
 }
 
-async fn decide(context: &Context, toolbox: &Toolbox, command: Approvals) -> Result<(), Failure> {
-    let by = Label::new(context.settings.user.as_str())?;
-    match command {
-        Approvals::List => {
-            let waiting = toolbox.approvals().list(&context.scope).await?;
-            if context.json {
-                document(&json!({ "approvals": waiting }));
-                return Ok(());
-            }
-            let rows = waiting.iter().map(|call| {
-                let arguments = call.arguments.iter().map(|(name, value)| {
-                    let from = call.provenance.get(name).and_then(Json::as_str).unwrap_or("untrusted");
-                    format!("{name} = {value} ({from})")
-                });
-                vec![
-                    call.task.to_string(),
-                    call.tool.clone(),
-                    arguments.collect::<Vec<_>>().join("\n"),
-                    call.reason.clone(),
-                    call.digest.chars().take(PREFIX).collect(),
-                    call.until.to_string(),
-                ]
-            });
-            let columns = ["id", "tool", "arguments", "why it is asked", "digest", "until"];
-            table(&columns, rows.collect(), "nothing waits");
+/// Decides on a waiting call or run. The roles of the user count here as everywhere else.
+async fn decide(
+    context: &Context,
+    runner: &Runner,
+    toolbox: &Toolbox,
+    command: Approvals,
+) -> Result<(), Failure> {
+    let (about, action, message, updates) = match command {
+        Approvals::List | Approvals::History { .. } => return Ok(()),
+        Approvals::Approve { shown } => (shown, HumanAction::Approve, String::new(), JsonObject::new()),
+        Approvals::Reject { shown, why } => (shown, HumanAction::Reject, why, JsonObject::new()),
+        Approvals::Modify { shown, message, set } => {
+            let updates = serde_json::from_str(&set)
+                .map_err(|error| Failure::user("CLI004", format!("--set is no JSON object: {error}")))?;
+            (shown, HumanAction::Modify, message, updates)
         }
-        Approvals::History { limit } => return history(context, toolbox, limit).await,
-        Approvals::Approve { shown: about } => {
-            let call = shown(context, toolbox, &about, verb(HumanAction::Approve)).await?.shown()?;
-            let receipt = toolbox.approvals().approve(toolbox.gateway(), &context.scope, &call, &by).await?;
-            if context.json {
-                document(
-                    &json!({ "call_id": receipt.call, "tool_name": receipt.tool, "output": receipt.output }),
-                );
-            } else {
-                say(receipt.output.words());
-                say(paint(Tone::Good, &format!("{} was called", receipt.tool)));
-            }
+    };
+    let user = &context.settings.user;
+    let by = Label::new(user.as_str())?;
+    let shown = shown(context, runner, &about, verb(action)).await?.shown()?.digest;
+    let decided = Decided { action, message, updates, by, from: "cli".to_owned(), shown };
+    match runner.decide_waiting(about.id, user, decided, Some(super::run::watch())).await? {
+        DecisionOutcome::Ran(ran) => super::run::shown(context, toolbox, &ran).await,
+        DecisionOutcome::NotCalled(waiting) if context.json => {
+            document(&json!({ "rejected": waiting.task, "tool_name": waiting.tool }));
+            Ok(())
         }
-        Approvals::Modify { .. } => {}
-        Approvals::Reject { shown: about, why } => {
-            let call = shown(context, toolbox, &about, verb(HumanAction::Reject)).await?.shown()?;
-            let waiting = toolbox.approvals().reject(&context.scope, &call, &by, &why).await?;
-            if context.json {
-                document(&json!({ "rejected": waiting.task, "tool_name": waiting.tool }));
-            } else {
-                say(format!("{} is not called", waiting.tool));
-            }
+        DecisionOutcome::NotCalled(waiting) => {
+            say(format!("{} is not called", waiting.tool));
+            Ok(())
+        }
+        DecisionOutcome::Called(receipt) if context.json => {
+            document(
+                &json!({ "call_id": receipt.call, "tool_name": receipt.tool, "output": receipt.output }),
+            );
+            Ok(())
+        }
+        DecisionOutcome::Called(receipt) => {
+            say(receipt.output.words());
+            say(paint(Tone::Good, &format!("{} was called", receipt.tool)));
+            Ok(())
         }
     }
-    Ok(())
 }
 
 async fn history(context: &Context, toolbox: &Toolbox, limit: u32) -> Result<(), Failure> {

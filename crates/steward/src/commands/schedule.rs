@@ -216,7 +216,8 @@ pub(super) async fn run(context: &Context, command: ScheduleCommand) -> Result<(
             let found: Schedule = find_saved(store, &context.scope, id.0).await?;
             let ticks = store.ticks(&context.scope, id, Page::first(20)).await?;
             let sent: Vec<Delivery> = list_saved(store, &context.scope, Page::first(1000)).await?;
-            let sent: Vec<&Delivery> = sent.iter().filter(|one| one.schedule_id == id).take(20).collect();
+            let sent: Vec<&Delivery> =
+                sent.iter().filter(|one| one.schedule_id == Some(id)).take(20).collect();
             if context.json {
                 document(&serde_json::json!({ "schedule": found, "ticks": ticks, "deliveries": sent }));
                 return Ok(());

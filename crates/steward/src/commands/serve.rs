@@ -76,6 +76,7 @@ impl Serve {
             listen: self.listen.unwrap_or(file.listen),
             host_names: listed(self.host_name, &file.host_names),
             origins: listed(self.origin, &file.origins),
+            public_url: file.public_url.clone(),
             per_minute: self.per_minute.unwrap_or(file.per_minute).max(1),
             at_once: self.at_once.unwrap_or(file.at_once).max(1),
             tasks: self.tasks.unwrap_or(file.tasks).max(1),
@@ -144,11 +145,19 @@ pub(super) async fn run(context: &Context, command: Serve) -> Result<(), Failure
     site.warm();
     let (stop, closing) = (CancellationToken::new(), CancellationToken::new());
     let serving = http::serve(listener, router, closing.clone());
-    let deliverer = super::schedule::deliverer(context);
+    let mut deliverer = super::schedule::deliverer(context);
+    if let Some(slack) = &slack {
+        deliverer = deliverer.with_slack(slack.clone());
+    }
+    let notices = http::NoticeOptions {
+        webhooks: context.settings.approvals.webhooks.clone(),
+        slack: context.settings.approvals.slack && slack.is_some(),
+        public_url: set.public_url.clone(),
+    };
     let clock = runner.clone();
     let ticking = async {
         if set.worker {
-            clock.run_schedules(&deliverer, &stop).await;
+            tokio::join!(clock.run_schedules(&deliverer, &stop), site.write_notices(notices, &stop));
         }
         std::future::pending::<()>().await;
     };

@@ -5,6 +5,7 @@
 //!   it ends once.
 //! - Every request is authenticated. Tasks of other users are reported as not found.
 
+mod approval;
 mod card;
 mod list;
 mod told;
@@ -241,6 +242,11 @@ async fn call(
     let dialect = if method.contains('/') { Dialect::Old } else { Dialect::One };
     let params = sent.get("params").cloned().unwrap_or_default();
     let came = match method {
+        "SendMessage" | "message/send" | "SendStreamingMessage" | "message/stream"
+            if let Some(data) = approval::part(&params) =>
+        {
+            approval::answer(&site, &identity, data, dialect).await
+        }
         "SendMessage" | "message/send" => send(&site, &identity, &params, dialect).await,
         "SendStreamingMessage" | "message/stream" => match begin(&site, &identity, &params, dialect).await {
             Ok(task) => return Ok(stream::respond(&site, TaskStream::new(site.clone(), task, id, dialect))),

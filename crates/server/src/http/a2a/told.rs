@@ -35,6 +35,15 @@ fn message(task: &Task, said: &TaskMessage, dialect: Dialect) -> Value {
     told
 }
 
+/// A message of the agent that belongs to no task: its text, and its data.
+pub(super) fn agent_message(id: &str, text: &str, data: &Value, dialect: Dialect) -> Value {
+    let role = if dialect == Dialect::One { "ROLE_AGENT" } else { "agent" };
+    let parts = [text_part(text, dialect), data_part(data, dialect)];
+    let mut told = json!({ "messageId": id, "role": role, "parts": parts });
+    kind(&mut told, "message", dialect);
+    if dialect == Dialect::One { json!({ "message": told }) } else { told }
+}
+
 /// Adds the `kind` field that version 0.3 requires.
 fn kind(told: &mut Value, name: &str, dialect: Dialect) {
     if let (Some(told), Dialect::Old) = (told.as_object_mut(), dialect) {

@@ -15,9 +15,11 @@ use steward_journal::keys;
 use steward_journal::random::SystemRandom;
 use steward_journal::redact::Redactor;
 use steward_language::Encoder;
+use steward_models::Models;
 use steward_policy::Caller;
 use steward_runtime::ask::AppContext;
 use steward_runtime::converse::{ChatService, Limits};
+use steward_runtime::run::Runner;
 use steward_runtime::toolbox::{self, AnalysisRules, Toolbox};
 use steward_server::slack::{self, Options, People, Secret, Slack};
 use steward_store::sqlite::SqliteStore;
@@ -55,9 +57,14 @@ impl People for Staff {
         }
     }
 
-    fn may_approve(&self, team: &str, slack_user: &str, _: &str) -> bool {
+    fn may_decide(&self, team: &str, slack_user: &str, _: &[String], _: &[&str]) -> bool {
         (team, slack_user) == ("T1", "UANA")
     }
+}
+
+fn runner(chat: &ChatService, home: &std::path::Path) -> Runner {
+    let models = Models::default();
+    Runner::new(chat.toolbox().clone(), Arc::new(models), home.to_owned()).unwrap()
 }
 
 pub(crate) struct Office {
@@ -147,7 +154,8 @@ impl Office {
         options.progress_every = Duration::from_millis(5);
         change(&mut options, folder.path());
         let client = steward_models::connection(false).unwrap();
-        let slack = Slack::new(chat.clone(), Arc::new(Staff), options.clone()).unwrap();
+        let slack =
+            Slack::new(chat.clone(), runner(&chat, folder.path()), Arc::new(Staff), options.clone()).unwrap();
         let (address, serving) = serve(slack.clone()).await;
         let serving = vec![faking, serving];
         Self {
@@ -167,7 +175,13 @@ impl Office {
     /// one before.
     pub(crate) async fn restart(&mut self) {
         self.slack.close(Duration::from_secs(60)).await;
-        self.slack = Slack::new(self.chat.clone(), Arc::new(Staff), self.options.clone()).unwrap();
+        self.slack = Slack::new(
+            self.chat.clone(),
+            runner(&self.chat, self._folder.path()),
+            Arc::new(Staff),
+            self.options.clone(),
+        )
+        .unwrap();
         let (address, serving) = serve(self.slack.clone()).await;
         self.address = address;
         self.serving.push(serving);
