@@ -161,6 +161,7 @@ async def files(client, http, base):
     task = None
     async for event in client.send_message(pb.SendMessageRequest(message=asked)):
         task = event.task if event.WhichOneof("payload") == "task" else task
+    task = await client.get_task(pb.GetTaskRequest(id=task.id))
     assert task.status.state == pb.TASK_STATE_COMPLETED, task
     parts = [part for artifact in task.artifacts for part in artifact.parts]
     sent = {part.media_type: part.raw for part in parts if part.filename}

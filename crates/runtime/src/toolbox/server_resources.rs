@@ -20,7 +20,7 @@ use steward_domain::{
 };
 use steward_policy::{AdmittedCall, Caller};
 use steward_tools::mcp::{
-    CompletionQuery, Features, Handle, Prompt, Resource, ResourceTemplate, Suggestions,
+    CompletionQuery, Features, Handle, Prompt, Resource, ResourceTemplate, State, Suggestions,
 };
 use steward_tools::{Context, Error, Output, Registered, Settings, Tool, builtin};
 use tokio::sync::{oneshot, watch};
