@@ -59,6 +59,9 @@ pub struct Settings {
     pub examples: Vec<Example>,
     /// For polling pairs: the tool that is polled for the result.
     pub poll: Option<Poll>,
+    /// Whether it is found by its full name only: it is in no list and no search.
+    #[serde(skip)]
+    pub unlisted: bool,
     /// Fields of its results that the operator trusts.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub trusted_fields: Vec<String>,
@@ -99,7 +102,7 @@ impl Output {
 }
 
 /// One part of a result, with the types of MCP.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Content {
     /// Text.

@@ -12,6 +12,7 @@ mod asking;
 mod ledger;
 mod own;
 mod search;
+mod server_resources;
 mod servers;
 
 pub use analysis::{AnalysisRules, DataGrants, DomainSource};
@@ -19,6 +20,7 @@ pub use approval::{Approvals, Shown, Waiting};
 pub use artifact_sink::StoreArtifactSink;
 pub use ledger::StoreLedger;
 pub use search::Found;
+pub use server_resources::{ResourceTool, ServerCatalogue};
 
 use crate::ask::AppContext;
 use crate::caller::{Callers, Grants};
@@ -37,6 +39,7 @@ use steward_tools::config::{Change, Configuration, Source, Watcher};
 use steward_tools::mcp::{Pins, Review, Servers, Status};
 use steward_tools::registry::Registry;
 use steward_tools::skill::Skills;
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 /// The locations of the toolbox, and the limits of its tools.
@@ -73,6 +76,8 @@ pub struct Toolbox {
     callers: Callers,
     watcher: Mutex<Option<Watcher>>,
     listening: tokio::sync::Mutex<JoinSet<()>>,
+    /// Counts changes of the servers' resources and prompts.
+    catalogue_changed: watch::Sender<u64>,
 }
 
 /// The timeout for one server when all servers are listed.
@@ -118,6 +123,7 @@ impl Toolbox {
             callers,
             watcher: Mutex::default(),
             listening: tokio::sync::Mutex::default(),
+            catalogue_changed: watch::Sender::new(0),
         };
         toolbox.configure().await?;
         Ok(toolbox)
@@ -212,8 +218,9 @@ impl Toolbox {
                 Some(known) => known.clone(),
                 None => {
                     let handle = self.servers.get(server.name.as_str())?;
-                    let entry = Watched::new(handle, self.pins.clone(), self.registry().clone());
-                    entry.remember(self.app.clock.now())?;
+                    let now = self.app.clock.now();
+                    let entry = Watched::new(handle, self.pins.clone(), self.registry().clone(), now);
+                    entry.remember()?;
                     self.listen(&entry).await;
                     entry
                 }
@@ -230,10 +237,12 @@ impl Toolbox {
     /// Lists a server's tools again when the server reports a change.
     async fn listen(&self, server: &Arc<Watched>) {
         let (server, mut changes) = (server.clone(), server.handle.changes());
+        let catalogue_changed = self.catalogue_changed.clone();
         self.listening.lock().await.spawn(async move {
             while changes.changed().await.is_ok() {
                 server.forget();
                 let _next_call_retries_review = server.look().await;
+                catalogue_changed.send_modify(|count| *count += 1);
             }
         });
     }
@@ -316,6 +325,10 @@ impl Toolbox {
         Ok(())
     }
 
+    fn all_watched(&self) -> Vec<Arc<Watched>> {
+        self.watched.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
+    }
+
     fn watched(&self, name: &str) -> Option<Arc<Watched>> {
         let watched = self.watched.read().unwrap_or_else(PoisonError::into_inner);
         watched.iter().find(|(known, _)| known.as_str() == name).map(|(_, server)| server.clone())
@@ -326,8 +339,7 @@ impl Toolbox {
     pub async fn review_all_servers(
         &self,
     ) -> Vec<(ServerName, std::result::Result<Arc<Review>, steward_tools::Error>)> {
-        let all: Vec<_> =
-            self.watched.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect();
+        let all = self.all_watched();
         let mut looks = JoinSet::new();
         for server in all {
             looks.spawn(async move {

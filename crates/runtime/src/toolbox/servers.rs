@@ -4,6 +4,7 @@
 //! Invariant: a tool of a server is called only while the running server offers exactly what was
 //! accepted. A restarted server is asked for its tools first.
 
+use super::server_resources::{ServerCatalogue, resource_tools};
 use async_trait::async_trait;
 use std::sync::{Arc, Mutex, PoisonError};
 use steward_domain::{ServerName, Timestamp};
@@ -21,16 +22,25 @@ pub(super) struct Watched {
     seen: Mutex<Option<(u32, Arc<Review>)>>,
     /// Serialises reviews.
     looking: tokio::sync::Mutex<()>,
+    /// The start count when the resources and prompts were listed, and the list.
+    catalogue: Mutex<Option<(u32, Arc<ServerCatalogue>)>>,
+    /// Serialises the listing of resources and prompts.
+    pub(super) listing: tokio::sync::Mutex<()>,
+    /// When the server was configured.
+    since: Timestamp,
 }
 
 impl Watched {
-    pub(super) fn new(handle: Handle, pins: Pins, registry: Registry) -> Arc<Self> {
+    pub(super) fn new(handle: Handle, pins: Pins, registry: Registry, since: Timestamp) -> Arc<Self> {
         Arc::new(Self {
             handle,
             pins,
             registry,
             seen: Mutex::default(),
             looking: tokio::sync::Mutex::default(),
+            catalogue: Mutex::default(),
+            listing: tokio::sync::Mutex::default(),
+            since,
         })
     }
 
@@ -40,8 +50,8 @@ impl Watched {
 
     /// Registers the accepted tools without starting the server, so that they can be listed and
     /// found.
-    pub(super) fn remember(self: &Arc<Self>, now: Timestamp) -> Result<()> {
-        let known = self.pins.remembered(self.handle.config(), now)?;
+    pub(super) fn remember(self: &Arc<Self>) -> Result<()> {
+        let known = self.pins.remembered(self.handle.config(), self.since)?;
         if !known.is_empty() {
             self.offer(&known, &[]);
         }
@@ -64,6 +74,19 @@ impl Watched {
     /// Drops the last review, so that the next call reviews again.
     pub(super) fn forget(&self) {
         *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        *self.catalogue.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
+    /// The resources and prompts of the running server, if they were listed.
+    pub(super) fn kept_catalogue(&self) -> Option<Arc<ServerCatalogue>> {
+        let kept = self.catalogue.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let running = self.handle.state() == State::Ready;
+        kept.filter(|(starts, _)| running && *starts == self.starts()).map(|(_, catalogue)| catalogue)
+    }
+
+    pub(super) fn keep_catalogue(&self, catalogue: Arc<ServerCatalogue>) {
+        let kept = Some((self.starts(), catalogue));
+        *self.catalogue.lock().unwrap_or_else(PoisonError::into_inner) = kept;
     }
 
     /// The review of the running server, if there is one.
@@ -95,7 +118,8 @@ impl Watched {
         };
         let admitted = admitted.iter().map(|tool| registered(tool, None));
         let held = held.iter().map(|(tool, change)| registered(tool, Some(change)));
-        let all: Vec<Registered> = admitted.chain(held).collect();
+        let mut all: Vec<Registered> = admitted.chain(held).collect();
+        all.extend(resource_tools(&self.handle, &all, self.since));
         self.registry.set_server_tools(self.name(), all);
     }
 }

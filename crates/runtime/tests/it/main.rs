@@ -31,6 +31,7 @@ mod runs;
 mod schedules;
 mod secrets;
 mod semantics;
+mod server_resources;
 mod stories;
 mod talks;
 mod toolbox;

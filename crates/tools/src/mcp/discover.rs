@@ -16,7 +16,7 @@ use rmcp::model::{
     ListToolsRequest, PaginatedRequestParams, ReadResourceRequest, ReadResourceRequestParams, ServerResult,
     Tool,
 };
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::time::Duration;
 use steward_domain::{
@@ -27,9 +27,9 @@ use steward_domain::{
 const PAGES: usize = 100;
 const ENTRIES: usize = 5_000;
 const BYTES: usize = 8 * 1024 * 1024;
-const DESCRIPTION_CHARS: usize = 4_000;
+pub(super) const DESCRIPTION_CHARS: usize = 4_000;
 /// The timeout of listing or reading.
-const WITHIN: Duration = Duration::from_secs(30);
+pub(super) const WITHIN: Duration = Duration::from_secs(30);
 
 /// A tool of a server, and its definition for the registry.
 #[derive(Debug, Clone, PartialEq)]
@@ -65,10 +65,14 @@ pub struct Resource {
     pub uri: String,
     /// Its name.
     pub name: String,
+    /// The display name.
+    pub title: Option<String>,
     /// The description.
     pub description: Option<String>,
     /// The media type.
     pub mime_type: Option<String>,
+    /// Its size in bytes, as the server reports it.
+    pub size: Option<u64>,
 }
 
 /// A prompt of a server.
@@ -76,14 +80,27 @@ pub struct Resource {
 pub struct Prompt {
     /// Its name.
     pub name: String,
+    /// The display name.
+    pub title: Option<String>,
     /// The description.
     pub description: Option<String>,
-    /// The names of its arguments, and whether each is required.
-    pub arguments: Vec<(String, bool)>,
+    /// The arguments.
+    pub arguments: Vec<PromptArgument>,
+}
+
+/// An argument of a prompt.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct PromptArgument {
+    /// Its name.
+    pub name: String,
+    /// The description.
+    pub description: Option<String>,
+    /// Whether the prompt requires it.
+    pub required: bool,
 }
 
 /// One message of a prompt. It is untrusted.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PromptMessage {
     /// `user` or `assistant`.
     pub role: String,
@@ -137,8 +154,10 @@ impl Handle {
         let listed = listed.await?.into_iter().map(|it| Resource {
             uri: it.uri,
             name: plain(&it.name, 200),
+            title: it.title.map(|title| plain(&title, 200)),
             description: it.description.map(|words| plain(&words, DESCRIPTION_CHARS)),
             mime_type: it.mime_type,
+            size: it.size,
         });
         Ok(listed.collect())
     }
@@ -188,13 +207,9 @@ impl Handle {
         });
         let listed = listed.await?.into_iter().map(|it| Prompt {
             name: it.name,
+            title: it.title.map(|title| plain(&title, 200)),
             description: it.description.map(|words| plain(&words, DESCRIPTION_CHARS)),
-            arguments: it
-                .arguments
-                .unwrap_or_default()
-                .into_iter()
-                .map(|argument| (argument.name, argument.required.unwrap_or(false)))
-                .collect(),
+            arguments: it.arguments.unwrap_or_default().into_iter().map(argument).collect(),
         });
         Ok(listed.collect())
     }
@@ -224,7 +239,7 @@ impl Handle {
     }
 
     /// Sends a request within the timeout. A response counts as a sign of health.
-    async fn ask<T, F>(&self, question: impl FnOnce(std::sync::Arc<Connection>) -> F) -> Result<T>
+    pub(super) async fn ask<T, F>(&self, question: impl FnOnce(std::sync::Arc<Connection>) -> F) -> Result<T>
     where
         F: Future<Output = Result<T>>,
     {
@@ -253,6 +268,14 @@ fn first_version() -> SemanticVersion {
     "1.0.0".parse().unwrap()
 }
 
+fn argument(from: rmcp::model::PromptArgument) -> PromptArgument {
+    PromptArgument {
+        name: from.name,
+        description: from.description.map(|words| plain(&words, DESCRIPTION_CHARS)),
+        required: from.required.unwrap_or(false),
+    }
+}
+
 async fn list_tools(connection: &Connection) -> Result<Vec<Tool>> {
     pages(
         connection,
@@ -270,7 +293,7 @@ async fn list_tools(connection: &Connection) -> Result<Vec<Tool>> {
 }
 
 /// All pages of a list.
-async fn pages<T: Serialize>(
+pub(super) async fn pages<T: Serialize>(
     connection: &Connection,
     method: &str,
     request: impl Fn(Option<PaginatedRequestParams>) -> ClientRequest,

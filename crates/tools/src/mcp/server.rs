@@ -220,10 +220,14 @@ impl Handle {
         }
     }
 
+    /// The connection of a running server.
+    pub(crate) fn live(&self) -> Option<Arc<Connection>> {
+        self.0.shared.seen().live.clone().filter(|live| !live.is_gone())
+    }
+
     /// The connection; the server is started if there is none.
     pub(crate) async fn connect(&self) -> Result<Arc<Connection>> {
-        let live = self.0.shared.seen().live.clone();
-        if let Some(live) = live.filter(|live| !live.is_gone()) {
+        if let Some(live) = self.live() {
             return Ok(live);
         }
         let (reply, answer) = oneshot::channel();

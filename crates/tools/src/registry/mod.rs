@@ -97,7 +97,8 @@ impl Source {
         }
         for entry in &mut self.entries {
             let name = &entry.registered.definition.tool_name;
-            entry.hidden = seconds.contains(name) && !rules.laid.contains_key(name);
+            let unlisted = seconds.contains(name) || entry.registered.settings.unlisted;
+            entry.hidden = unlisted && !rules.laid.contains_key(name);
         }
     }
 }

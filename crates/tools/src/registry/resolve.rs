@@ -85,6 +85,9 @@ impl Snapshot {
         let named = self.bare.get(bare).into_iter().flatten();
         let all: Vec<(&str, &Entry)> =
             named.filter_map(|(server, name)| Some((server.as_str(), seen(name)?))).collect();
+        // A tool that is in no list is found by its full name only.
+        let all: Vec<(&str, &Entry)> =
+            all.into_iter().filter(|(_, entry)| !entry.registered.settings.unlisted).collect();
         let on: Vec<_> =
             all.iter().copied().filter(|(_, entry)| entry.registered.settings.off.is_none()).collect();
         if on.is_empty() { all } else { on }
