@@ -30,7 +30,8 @@ pub(crate) struct Clouds {
 impl Clouds {
     /// Starts both on free loopback ports.
     pub(crate) fn start(tables: &Path) -> Result<Self> {
-        let free = || Ok::<_, anyhow::Error>(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port().to_string());
+        let free =
+            || Ok::<_, anyhow::Error>(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port().to_string());
         let (azure_port, google_port) = (free()?, free()?);
         let python = crate::kit::python(OTHERS)?;
         let script = crate::kit::node_packages("azurite", AZURITE)?;

@@ -33,8 +33,10 @@ async fn main() -> Result<(), Failure> {
 async fn admitted(source: &str, queries: &[PathBuf], memory: usize) -> Result<(), Failure> {
     let options = Options { memory, ..Options::default() };
     let session = Session::open(&[source.to_owned()], options).await?;
-    let limits =
-        Limits { rows: RowLimit::default(), timeout: AnalysisTimeout::default() };
+    let limits = Limits {
+        rows: RowLimit::default(),
+        timeout: AnalysisTimeout::new(180).map_err(|problem| problem.rule)?,
+    };
     let bench = Workbench::new(session, Access::default(), limits);
     for query in queries {
         let text = std::fs::read_to_string(query)?;

@@ -35,7 +35,15 @@ type Times = BTreeMap<String, Ran>;
 
 pub(crate) fn run(options: &Options) -> Result<()> {
     run_quietly(&[
-        "cargo", "build", "--quiet", "--profile", "bench", "--package", "steward-analysis", "--example", "tpch",
+        "cargo",
+        "build",
+        "--quiet",
+        "--profile",
+        "bench",
+        "--package",
+        "steward-analysis",
+        "--example",
+        "tpch",
     ])?;
     let program = built("release").join("examples/tpch");
     let data = lake::tpch(&options.scale)?.join("data");
@@ -105,7 +113,8 @@ fn compare(ours: &Times, theirs: &Times, plain: Option<&Times>) -> Result<()> {
 
 fn is_same(ours: &[Vec<Value>], theirs: &[Vec<Value>]) -> bool {
     let cell = |(a, b): (&Value, &Value)| match (a.as_f64(), b.as_f64()) {
-        (Some(a), Some(b)) => (a - b).abs() <= 1e-9 * a.abs().max(1.0),
+        // An average of decimals has six digits after the point.
+        (Some(a), Some(b)) => (a - b).abs() <= (1e-9 * a.abs()).max(1e-6),
         _ => a == b,
     };
     let row = |(a, b): (&Vec<Value>, &Vec<Value>)| a.len() == b.len() && a.iter().zip(b).all(cell);

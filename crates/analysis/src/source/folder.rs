@@ -62,7 +62,8 @@ pub(super) fn find_table(
     guard: Guard<'_>,
 ) -> Result<FoundSources> {
     if !delta::is_table(path) {
-        let detail = format!("it has no versions: only a Delta table, with a folder {}, has", delta::LOG_FOLDER);
+        let detail =
+            format!("it has no versions: only a Delta table, with a folder {}, has", delta::LOG_FOLDER);
         return Err(Error::Source { what: path.display().to_string(), detail });
     }
     guard_all(path, guard, 0)?;

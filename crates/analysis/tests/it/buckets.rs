@@ -21,6 +21,11 @@ async fn check(root: &str) {
     let bench = open(&[format!("{root}/a b/c=1/é.csv"), format!("{root}/tables/deleted@v1")]).await.unwrap();
     assert_eq!(bench.session.catalogue().table("deleted").unwrap().rows, Some(4996));
     assert_eq!(bench.session.catalogue().tables.len(), 2);
+    // All tables below an address; their logs and files are no tables of their own.
+    let bench = open(&[format!("{root}/tables/")]).await.unwrap();
+    let tables: Vec<&str> =
+        bench.session.catalogue().tables.iter().map(|table| table.name.as_str()).collect();
+    assert_eq!(tables, ["deleted", "sales"]);
     for (source, expected, said) in [
         (format!("{root}/nothing/"), "ANA003", "no data"),
         (format!("{root}/tables/sales@v99"), "ANA003", "no version 99"),
@@ -31,7 +36,8 @@ async fn check(root: &str) {
         assert_eq!(code(&error), expected, "{source}: {error}");
         assert!(error.to_string().contains(said), "{source}: {error}");
     }
-    let described = format!("{:?}", bench.session.places().iter().map(|place| place.describe()).collect::<Vec<_>>());
+    let described =
+        format!("{:?}", bench.session.places().iter().map(|place| place.describe()).collect::<Vec<_>>());
     assert!(described.contains(root) && !described.contains("Eby8vdM"), "{described}");
 }
 

@@ -54,7 +54,13 @@ async fn every_version_is_read_as_the_library_reads_it() {
         let bench = bench.unwrap_or_else(|error| panic!("{}: {error}", case.source));
         let table = bench.session.catalogue().tables[0].name.clone();
         assert_eq!(case.source.split('@').next(), Some(table.as_str()));
-        assert_eq!(rows(&bench, &over(&case.query, &table)).await, case.rows, "{} {}", case.source, case.query);
+        assert_eq!(
+            rows(&bench, &over(&case.query, &table)).await,
+            case.rows,
+            "{} {}",
+            case.source,
+            case.query
+        );
         let said = bench.session.assumptions().join("\n");
         assert_eq!(said.contains("version "), case.source.contains('@'), "{}: {said}", case.source);
     }
@@ -67,9 +73,11 @@ async fn the_catalogue_knows_rows_partitions_and_new_names() {
     let bench = open(&[source("sales"), source("mapped"), source("deleted")]).await.unwrap();
     let table = |name: &str| bench.session.catalogue().table(name).unwrap();
     assert_eq!(table("sales").column("year").unwrap().distinct, 3);
-    assert!(table("sales").column("region").unwrap().values.iter().any(|(value, _)| value.contains("é a/b%20=c")));
+    assert!(
+        table("sales").column("region").unwrap().values.iter().any(|(value, _)| value.contains("é a/b%20=c"))
+    );
     assert!(table("mapped").column("sold").is_some() && table("mapped").column("units").is_none());
-    assert_eq!(table("deleted").rows, Some(5000 - 1000 - 333), "the log says how many rows are deleted");
+    assert_eq!(table("deleted").rows, Some(5000 - 1000 - 500), "the log says how many rows are deleted");
     // A folder of tables is all of them.
     let bench = open(&[folder.display().to_string()]).await.unwrap();
     for name in ["sales", "events", "cleaned", "mapped", "deleted", "typed"] {
@@ -114,14 +122,26 @@ async fn what_cannot_be_read_is_refused_clearly() {
     for (source, expected, said) in [
         (format!("{}@v99", made("sales")), "ANA003", "no version 99; the newest is 5"),
         (format!("{}@2001-02-03", made("sales")), "ANA003", "begins with version 0"),
-        (format!("{}@v3", made("cleaned")), "ANA003", "version 3 was cleaned up; the oldest that can be read is 6"),
+        (
+            format!("{}@v3", made("cleaned")),
+            "ANA003",
+            "version 3 was cleaned up; the oldest that can be read is 6",
+        ),
         (format!("{}@v1", own.path().join("plain").display()), "ANA003", "only a Delta table"),
         (changed("deleted", "feature", 0, "\"deletionVectors\"", "\"timeMachine\""), "ANA003", "timeMachine"),
-        (changed("mapped", "by_id", 1, "\"name\", \"delta", "\"id\", \"delta"), "ANA003", "mapped by id"),
-        (changed("events", "up", 12, file, &format!("{file}../../../etc/")), "ANA003", "outside of the table"),
+        (changed("mapped", "by_id", 1, "mode\": \"name\"", "mode\": \"id\""), "ANA003", "mapped by id"),
+        (
+            changed("events", "up", 12, file, &format!("{file}../../../etc/")),
+            "ANA003",
+            "outside of the table",
+        ),
         (changed("events", "root", 12, file, &format!("{file}/etc/")), "ANA003", "outside of the table"),
         (changed("events", "coded", 12, file, &format!("{file}%2e%2e/")), "ANA003", "outside of the table"),
-        (changed("events", "other", 12, file, &format!("{file}s3://other/")), "ANA003", "outside of the table"),
+        (
+            changed("events", "other", 12, file, &format!("{file}s3://other/")),
+            "ANA003",
+            "outside of the table",
+        ),
         (changed("events", "cut", 12, "{\"add\":{", "{\"add\":"), "ANA002", "its log"),
         (changed("deleted", "magic", 1, "\"cardinality\": 4", "\"cardinality\": 5"), "ANA003", "x"),
     ] {
@@ -137,7 +157,9 @@ async fn what_cannot_be_read_is_refused_clearly() {
     }
     // A data file that was vacuumed, and a checkpoint that is cut off.
     copy(&folder.join("sales"), &own.path().join("gone"));
-    for file in files(&own.path().join("gone")).iter().filter(|file| file.extension().is_some_and(|e| e == "parquet")) {
+    for file in
+        files(&own.path().join("gone")).iter().filter(|file| file.extension().is_some_and(|e| e == "parquet"))
+    {
         std::fs::remove_file(file).unwrap();
     }
     let (found, text) = refusal(&own.path().join("gone").display().to_string()).await;
@@ -163,7 +185,9 @@ fn the_guard_sees_every_file_of_a_table() {
         }
         _ => Ok(()),
     };
-    for named in [table.display().to_string(), format!("{}@v3", table.display()), own.path().display().to_string()] {
+    for named in
+        [table.display().to_string(), format!("{}@v3", table.display()), own.path().display().to_string()]
+    {
         assert!(find_guarded(&named, &guard).is_err(), "{named}");
     }
 }
@@ -176,22 +200,34 @@ async fn a_table_in_a_bucket_is_read_and_only_what_is_needed_is_fetched() {
     for name in ["sales", "deleted"] {
         for file in files(&folder.join(name)) {
             let key = file.strip_prefix(&folder).unwrap().to_str().unwrap().to_owned();
-            let parts = key.split('/').map(|part| url::form_urlencoded::byte_serialize(part.as_bytes()).collect::<String>());
+            let parts = key
+                .split('/')
+                .map(|part| url::form_urlencoded::byte_serialize(part.as_bytes()).collect::<String>());
             let key = parts.collect::<Vec<_>>().join("/");
             put(&address, &format!("/{lake}/lake/{key}"), &std::fs::read(&file).unwrap()).await;
         }
     }
     let cases = std::fs::read_to_string(folder.join("expected.json")).unwrap();
     let cases: Vec<Case> = serde_json::from_str(&cases).unwrap();
-    for case in cases.iter().filter(|case| ["sales", "sales@v1", "deleted", "deleted@v2"].contains(&case.source.as_str())) {
+    for case in cases
+        .iter()
+        .filter(|case| ["sales", "sales@v1", "deleted", "deleted@v2"].contains(&case.source.as_str()))
+    {
         let bench = open(&[format!("s3://{lake}/lake/{}", case.source)]).await;
         let bench = bench.unwrap_or_else(|error| panic!("{}: {error}", case.source));
         let table = bench.session.catalogue().tables[0].name.clone();
-        assert_eq!(rows(&bench, &over(&case.query, &table)).await, case.rows, "{} {}", case.source, case.query);
+        assert_eq!(
+            rows(&bench, &over(&case.query, &table)).await,
+            case.rows,
+            "{} {}",
+            case.source,
+            case.query
+        );
     }
     let bench = open(&[format!("s3://{lake}/lake/sales/")]).await.unwrap();
     let (_, whole) = fetched(&bench, "select sum(units), sum(id) from sales").await;
-    let (_, part) = fetched(&bench, "select sum(units), sum(id) from sales where region = 'south' and year = 2020").await;
+    let (_, part) =
+        fetched(&bench, "select sum(units), sum(id) from sales where region = 'south' and year = 2020").await;
     assert!(part * 4 < whole, "{part} bytes of {whole}");
     let (_, none) = fetched(&bench, "select sum(units) from sales where id > 1000000").await;
     assert_eq!(none, 0);

@@ -40,7 +40,8 @@ pub(crate) fn server() -> Option<String> {
 /// The server that a variable names. The client may reach the servers of all buckets.
 pub(crate) fn server_of(variable: &str, name: &str) -> Option<String> {
     let address = crate::servers::server(variable, name)?;
-    let addresses = ["STEWARD_TEST_S3", "STEWARD_TEST_AZURE", "STEWARD_TEST_GCS"].map(|name| std::env::var(name).ok());
+    let addresses =
+        ["STEWARD_TEST_S3", "STEWARD_TEST_AZURE", "STEWARD_TEST_GCS"].map(|name| std::env::var(name).ok());
     let host = |address: &String| address.trim_start_matches("http://").split('/').next().map(str::to_owned);
     let hosts: Vec<String> = addresses.iter().flatten().filter_map(host).collect();
     let rules = serde_json::json!({ "allow": hosts, "allow_private": true, "max_body_bytes": 1 << 26 });

@@ -1,12 +1,14 @@
 //! The queries of TPC-H, admitted, beside the rows of DuckDB: `STEWARD_TEST_TPCH` names a folder with
 //! the tables (`data/*.parquet`, scale 0.01) and DuckDB's rows (`expected.jsonl`).
 
-use crate::open;
 use serde_json::Value as Json;
 use std::path::Path;
 use steward_analysis::frame::Value;
+use steward_analysis::session::{Options, Session};
+use steward_analysis::tools::Workbench;
+use steward_policy::{Access, Limits};
 
-/// Whether a cell is what DuckDB says. Sums of decimals are floating-point numbers here.
+/// Whether a cell is what DuckDB says. An average of decimals has six digits after the point here.
 fn is_same(ours: &Value, theirs: &Json) -> bool {
     let number = match ours {
         Value::Int(number) => Some(*number as f64),
@@ -14,7 +16,7 @@ fn is_same(ours: &Value, theirs: &Json) -> bool {
         _ => None,
     };
     match (number, theirs.as_f64()) {
-        (Some(ours), Some(theirs)) => (ours - theirs).abs() <= 1e-9 * ours.abs().max(1.0),
+        (Some(ours), Some(theirs)) => (ours - theirs).abs() <= (1e-9 * ours.abs()).max(1e-6),
         _ => ours.is_null() == theirs.is_null() && theirs.as_str().is_none_or(|text| text == ours.plain()),
     }
 }
@@ -23,7 +25,9 @@ fn is_same(ours: &Value, theirs: &Json) -> bool {
 async fn all_queries_of_tpch_are_admitted_and_have_the_rows_of_duckdb() {
     let Some(folder) = crate::servers::server("STEWARD_TEST_TPCH", "tpch") else { return };
     let queries = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bench/tpch/queries");
-    let bench = open(&[format!("{folder}/data")]).await.unwrap();
+    // Without the rules for personal data, which refuse the columns of phone numbers.
+    let session = Session::open(&[format!("{folder}/data")], Options::default()).await.unwrap();
+    let bench = Workbench::new(session, Access::default(), Limits::default());
     let expected = std::fs::read_to_string(format!("{folder}/expected.jsonl")).unwrap();
     let (mut count, mut wrong) = (0, Vec::new());
     for line in expected.lines() {

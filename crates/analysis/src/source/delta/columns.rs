@@ -63,9 +63,8 @@ impl Columns {
         let written: WrittenStruct = serde_json::from_str(&metadata.schema_string)
             .map_err(|error| folder.broken(format!("the columns in its log: {error}")))?;
         let column = |written: &Written| {
-            let data_type = data_type(&written.data_type, mapped, 0).map_err(|detail| {
-                folder.refused(format!("its column {} {detail}", written.name))
-            })?;
+            let data_type = data_type(&written.data_type, mapped, 0)
+                .map_err(|detail| folder.refused(format!("its column {} {detail}", written.name)))?;
             Ok(Column {
                 name: written.name.clone(),
                 physical: if mapped { written.physical() } else { &written.name }.to_owned(),
@@ -94,7 +93,8 @@ fn data_type(written: &Value, mapped: bool, depth: usize) -> std::result::Result
     match written.get("type").and_then(Value::as_str) {
         Some("array") => Ok(DataType::List(Arc::new(Field::new("element", inner("elementType")?, true)))),
         Some("map") => {
-            let pair = [Field::new("key", inner("keyType")?, false), Field::new("value", inner("valueType")?, true)];
+            let pair =
+                [Field::new("key", inner("keyType")?, false), Field::new("value", inner("valueType")?, true)];
             let entries = Field::new("key_value", DataType::Struct(Fields::from(pair.to_vec())), false);
             Ok(DataType::Map(Arc::new(entries), false))
         }
@@ -131,7 +131,10 @@ fn primitive(name: &str) -> Option<DataType> {
         _ => {
             let (precision, scale) = name.strip_prefix("decimal(")?.strip_suffix(')')?.split_once(',')?;
             let precision = precision.trim().parse().ok().filter(|precision| (1..=38).contains(precision))?;
-            DataType::Decimal128(precision, scale.trim().parse().ok().filter(|scale| *scale <= precision as i8)?)
+            DataType::Decimal128(
+                precision,
+                scale.trim().parse().ok().filter(|scale| *scale <= precision as i8)?,
+            )
         }
     })
 }

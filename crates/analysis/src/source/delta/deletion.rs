@@ -1,8 +1,8 @@
 //! Deletion vectors: the rows of a data file that were deleted without writing it again.
 
+use super::TableFolder;
 use super::action::{DeletionVector, FileKey};
 use super::log::{self, Snapshot};
-use super::TableFolder;
 use crate::error::Result;
 use datafusion::parquet::arrow::arrow_reader::{RowSelection, RowSelector};
 use roaring::RoaringTreemap;
@@ -59,7 +59,8 @@ fn stored_path(folder: &TableFolder, vector: &DeletionVector) -> Result<String> 
     }
     let damaged = || folder.broken("the name of a file with deleted rows");
     let written = &vector.path_or_inline_dv;
-    let (prefix, id) = written.len().checked_sub(UUID).and_then(|at| written.split_at_checked(at)).ok_or_else(damaged)?;
+    let (prefix, id) =
+        written.len().checked_sub(UUID).and_then(|at| written.split_at_checked(at)).ok_or_else(damaged)?;
     let id = decode(id).and_then(|bytes| uuid::Uuid::from_slice(&bytes).ok()).ok_or_else(damaged)?;
     if prefix.contains(['/', '\\']) || prefix.contains("..") {
         return Err(damaged());

@@ -1,6 +1,6 @@
 //! Delta Lake tables: Parquet files, and a log that says which of them are the table.
 //!
-//! The log is read here, without Delta's own library (ADR 39). A snapshot is the newest version, or
+//! The log is read here, without Delta's own library (ADR 21). A snapshot is the newest version, or
 //! the one that was asked for (`table@v3`, `table@2024-03-01`). Files are pruned by their partition
 //! and by the statistics of the log; deleted rows are skipped while a file is scanned.
 //!
@@ -83,11 +83,8 @@ impl TableFolder {
 
     /// The path of a file below the folder.
     fn child(&self, relative: &str) -> Result<StorePath> {
-        let whole = if self.path.is_empty() {
-            relative.to_owned()
-        } else {
-            format!("{}/{relative}", self.path)
-        };
+        let whole =
+            if self.path.is_empty() { relative.to_owned() } else { format!("{}/{relative}", self.path) };
         if self.encoded {
             return Ok(StorePath::from_iter(whole.split('/')));
         }
@@ -96,7 +93,8 @@ impl TableFolder {
 
     /// The path of a data file as the log writes it: percent-encoded and relative to the folder.
     fn data_file(&self, written: &str) -> Result<StorePath> {
-        let outside = written.starts_with('/') || written.split_once(':').is_some_and(|(scheme, _)| is_scheme(scheme));
+        let outside =
+            written.starts_with('/') || written.split_once(':').is_some_and(|(scheme, _)| is_scheme(scheme));
         let decoded = percent_encoding::percent_decode_str(written).decode_utf8();
         let decoded = decoded.map_err(|error| self.broken(format!("a file name: {error}")))?;
         if outside || decoded.split('/').any(|part| matches!(part, "" | "." | "..")) {
@@ -128,7 +126,11 @@ pub(crate) fn is_table(folder: &Path) -> bool {
 }
 
 /// Profiles a version of a table.
-pub(crate) async fn load(folder: &TableFolder, version: Option<TableVersion>, engine: &Engine) -> Result<Loaded> {
+pub(crate) async fn load(
+    folder: &TableFolder,
+    version: Option<TableVersion>,
+    engine: &Engine,
+) -> Result<Loaded> {
     let snapshot = log::read(folder, version).await?;
     let columns = Columns::of(folder, &snapshot.metadata)?;
     let deleted = deletion::selections(folder, &snapshot).await?;
@@ -170,8 +172,11 @@ fn profile_partitions(loaded: &mut Loaded, columns: &Columns, snapshot: &Snapsho
         let text = file.partition_values.get(&column.physical).cloned().flatten();
         text.filter(|text| !text.is_empty()).map_or(Value::Null, Value::Text)
     };
-    let values: Vec<Vec<Value>> =
-        snapshot.files.values().map(|file| keys.iter().map(|(column, _)| value(file, column)).collect()).collect();
+    let values: Vec<Vec<Value>> = snapshot
+        .files
+        .values()
+        .map(|file| keys.iter().map(|(column, _)| value(file, column)).collect())
+        .collect();
     let names: Vec<(String, Kind)> = keys.iter().map(|(column, kind)| (column.name.clone(), *kind)).collect();
     partitions::profile_keys(loaded, &names, &values);
 }

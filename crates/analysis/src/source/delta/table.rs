@@ -60,13 +60,15 @@ impl DeltaTable {
         let field = |column: &Column| Arc::new(Field::new(&column.physical, column.data_type.clone(), true));
         let (keys, inside): (Vec<&Column>, Vec<&Column>) =
             columns.all.iter().partition(|column| column.is_partition);
-        let schema: SchemaRef = Arc::new(Schema::new(inside.iter().map(|column| field(column)).collect::<Vec<_>>()));
+        let schema: SchemaRef =
+            Arc::new(Schema::new(inside.iter().map(|column| field(column)).collect::<Vec<_>>()));
         let keyed: Vec<_> = keys.iter().map(|column| field(column)).collect();
         let schema = TableSchema::builder(schema).with_table_partition_cols(keyed).build();
         let mut files = Vec::new();
         for (key, added) in &snapshot.files {
             let values = keys.iter().map(|column| partition_value(added, column));
-            let values = values.collect::<EngineResult<Vec<_>>>().map_err(|error| folder.broken(error.to_string()))?;
+            let values =
+                values.collect::<EngineResult<Vec<_>>>().map_err(|error| folder.broken(error.to_string()))?;
             let mut file = PartitionedFile::new("", added.size).with_partition_values(values);
             file.object_meta.location = folder.data_file(&added.path)?;
             file.metadata_size_hint = Some(METADATA_HINT);
@@ -98,7 +100,8 @@ impl DeltaTable {
             None => bound_value(&file.statistics, &column.name, data_type, bound),
         };
         let unknown = || ScalarValue::try_from(data_type).unwrap_or(ScalarValue::Null);
-        let values: Vec<ScalarValue> = self.files.iter().map(|file| value(file).unwrap_or_else(unknown)).collect();
+        let values: Vec<ScalarValue> =
+            self.files.iter().map(|file| value(file).unwrap_or_else(unknown)).collect();
         ScalarValue::iter_to_array(values).ok()
     }
 }

@@ -21,7 +21,8 @@ impl TableVersion {
     }
 
     fn parse(text: &str) -> Option<Self> {
-        let number = |digits: &str| digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok());
+        let number =
+            |digits: &str| digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok());
         if let Some(number) = text.strip_prefix('v').and_then(number).flatten() {
             return Some(Self::Number(number));
         }
@@ -51,9 +52,13 @@ mod tests {
     fn versions_are_numbers_days_and_times() {
         let split = |text: &str| TableVersion::split(text).map(|(path, version)| format!("{path} {version}"));
         assert_eq!(split("lake/sales@v3").as_deref(), Some("lake/sales v3"));
-        assert_eq!(split("s3://a@b/sales@2024-03-01").as_deref(), Some("s3://a@b/sales 2024-03-01T00:00:00Z"));
+        assert_eq!(
+            split("s3://a@b/sales@2024-03-01").as_deref(),
+            Some("s3://a@b/sales 2024-03-01T00:00:00Z")
+        );
         assert_eq!(split("t@2024-03-01T12:30:00+02:00").as_deref(), Some("t 2024-03-01T10:30:00Z"));
-        for other in ["sales", "sales@3", "sales@v", "sales@v3.csv", "@v3", "sales@v-1", "postgres://a@v3/b"] {
+        for other in ["sales", "sales@3", "sales@v", "sales@v3.csv", "@v3", "sales@v-1", "postgres://a@v3/b"]
+        {
             assert_eq!(split(other), None, "{other}");
         }
     }

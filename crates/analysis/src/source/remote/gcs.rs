@@ -28,11 +28,8 @@ impl Bucket {
             |names: &[&str]| names.iter().find_map(|name| variable(name)).filter(|value| !value.is_empty());
         let endpoint = first(&["STORAGE_EMULATOR_HOST"]);
         let endpoint = endpoint.unwrap_or_else(|| "https://storage.googleapis.com".to_owned());
-        let base = format!(
-            "{}/storage/v1/b/{}/o",
-            endpoint.trim_end_matches('/'),
-            utf8_percent_encode(name, QUERY)
-        );
+        let base =
+            format!("{}/storage/v1/b/{}/o", endpoint.trim_end_matches('/'), utf8_percent_encode(name, QUERY));
         Self { base, token: first(&["GOOGLE_OAUTH_ACCESS_TOKEN", "CLOUDSDK_AUTH_ACCESS_TOKEN"]) }
     }
 

@@ -22,7 +22,7 @@ use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::session::Options;
 use async_trait::async_trait;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -110,6 +110,10 @@ pub(crate) async fn load(
         return Ok(vec![table]);
     }
     let mut objects = store.objects(&prefix, MOST_OBJECTS).await.map_err(|error| wrong(error.to_string()))?;
+    let mut tables = delta_tables(&store, &mut objects, engine).await?;
+    if objects.is_empty() && !tables.is_empty() {
+        return Ok(tables);
+    }
     let name_of = |key: &str| key.rsplit('/').next().unwrap_or(key).to_owned();
     if objects.len() > 1 || objects.iter().any(|object| object.key != prefix) {
         objects.retain(|object| {
@@ -136,12 +140,12 @@ pub(crate) async fn load(
             format: Format::Parquet,
             keys: &keys,
         };
-        return folder.load_at(&root, engine).await.map(|loaded| vec![loaded]);
+        tables.push(folder.load_at(&root, engine).await?);
+        return Ok(tables);
     }
     if objects.len() > MAX_FILES {
         return Err(wrong(format!("there are more than {MAX_FILES} files. Name fewer")));
     }
-    let mut tables = Vec::new();
     for object in objects {
         let name = name_of(&object.key);
         if is_parquet(&object.key) {
@@ -180,14 +184,36 @@ async fn delta_table(
     };
     let key = key.trim_end_matches('/');
     let log = format!("{key}/{}/", delta::LOG_FOLDER);
-    if store.has_any(log.trim_start_matches('/')).await.map_err(|error| Error::Source {
-        what: address.clone(),
-        detail: error.to_string(),
-    })? {
+    if store
+        .has_any(log.trim_start_matches('/'))
+        .await
+        .map_err(|error| Error::Source { what: address.clone(), detail: error.to_string() })?
+    {
         let folder = delta::TableFolder::remote(&address, &store.root(), key, engine)?;
         return delta::load(&folder, version, engine).await.map(Some);
     }
     Ok(None)
+}
+
+/// The Delta tables below an address. Their files are taken from the list.
+async fn delta_tables(
+    store: &RemoteStore,
+    objects: &mut Vec<Object>,
+    engine: &Engine,
+) -> Result<Vec<Loaded>> {
+    let log = format!("/{}/", delta::LOG_FOLDER);
+    let keys: BTreeSet<String> =
+        objects.iter().filter_map(|object| Some(object.key.split_once(&log)?.0.to_owned())).collect();
+    let mut tables = Vec::new();
+    for key in &keys {
+        let folder = delta::TableFolder::remote(&store.url_of(key), &store.root(), key, engine)?;
+        tables.push(delta::load(&folder, None, engine).await?);
+    }
+    let is_inside = |object: &Object, key: &String| {
+        object.key.strip_prefix(key.as_str()).is_some_and(|rest| rest.starts_with('/'))
+    };
+    objects.retain(|object| !keys.iter().any(|key| is_inside(object, key)));
+    Ok(tables)
 }
 
 /// A file of a bucket.

@@ -8,7 +8,8 @@ use std::fmt::Write as _;
 use url::Url;
 
 /// Characters that are not escaped in an S3 path.
-pub(super) const PATH: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~').remove(b'/');
+pub(super) const PATH: &AsciiSet =
+    &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~').remove(b'/');
 /// Characters that are not escaped in a query value.
 pub(super) const QUERY: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 /// The SHA-256 of an empty body.
