@@ -4,6 +4,18 @@ import sys
 
 import duckdb
 
+# The keys that the benchmark's own rules allow: without them PostgreSQL does not finish query 20.
+KEYS = {
+    "region": ["r_regionkey"],
+    "nation": ["n_nationkey"],
+    "supplier": ["s_suppkey"],
+    "customer": ["c_custkey"],
+    "part": ["p_partkey"],
+    "partsupp": ["ps_partkey, ps_suppkey"],
+    "orders": ["o_orderkey", "o_custkey"],
+    "lineitem": ["l_orderkey, l_linenumber", "l_partkey, l_suppkey"],
+}
+
 name, file = sys.argv[1:]
 columns = duckdb.sql(f"DESCRIBE SELECT * FROM read_parquet('{file}')").fetchall()
 types = {"DOUBLE": "double precision"}
@@ -12,4 +24,6 @@ print(f"CREATE TABLE {name} ({described});")
 print(f"COPY {name} FROM STDIN WITH (FORMAT csv);", flush=True)
 duckdb.sql(f"COPY (SELECT * FROM read_parquet('{file}')) TO '/dev/stdout' (FORMAT csv, HEADER false)")
 print("\\.", flush=True)
+for columns in KEYS[name]:
+    print(f"CREATE INDEX ON {name} ({columns});")
 print(f"ANALYZE {name};")

@@ -122,3 +122,66 @@ pub(super) fn page(xml: &[u8]) -> Result<(Vec<Object>, Option<String>), String> 
     })?;
     Ok((objects, next))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn container(settings: &'static [(&str, &str)]) -> Result<Container, String> {
+        let value = |name: &str| {
+            settings.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
+        };
+        Container::of("data", &value)
+    }
+
+    #[test]
+    fn addresses_have_the_account_and_no_secret_is_shown() {
+        let public = container(&[("AZURE_STORAGE_ACCOUNT", "shop")]).unwrap();
+        assert_eq!(
+            public.object("a b/c=1/é.csv"),
+            "https://shop.blob.core.windows.net/data/a%20b/c%3D1/%C3%A9.csv"
+        );
+        assert_eq!(
+            public.headers("GET", &public.object("a"), None, DateTime::UNIX_EPOCH).len(),
+            2,
+            "there is no key"
+        );
+        let signed =
+            container(&[("AZURE_STORAGE_ACCOUNT", "shop"), ("AZURE_STORAGE_SAS_TOKEN", "?sv=1&sig=SECRET")])
+                .unwrap();
+        let list = signed.list("x/", Some("m="));
+        assert_eq!(
+            list,
+            "https://shop.blob.core.windows.net/data?comp=list&prefix=x%2F&restype=container&marker=m%3D&sv=1&sig=SECRET"
+        );
+        assert!(!signed.without_secret(&format!("{list} is not reached")).contains("SECRET"));
+        assert!(!format!("{signed:?}").contains("SECRET"));
+        let keyed =
+            container(&[("AZURE_STORAGE_ACCOUNT", "shop"), ("AZURE_STORAGE_KEY", "U0VDUkVU")]).unwrap();
+        assert!(!format!("{keyed:?}").contains("SECRET") && !format!("{keyed:?}").contains("U0VD"));
+        let headers = keyed.headers("GET", &keyed.object("a"), Some("bytes=0-9"), DateTime::UNIX_EPOCH);
+        assert!(
+            headers
+                .iter()
+                .any(|(name, value)| name == "authorization" && value.starts_with("SharedKey shop:"))
+        );
+        assert!(container(&[]).unwrap_err().contains("AZURE_STORAGE_ACCOUNT"));
+        let wrong =
+            container(&[("AZURE_STORAGE_ACCOUNT", "shop"), ("AZURE_STORAGE_KEY", "***")]).unwrap_err();
+        assert!(wrong.contains("AZURE_STORAGE_KEY") && !wrong.contains("***"));
+    }
+
+    #[test]
+    fn a_list_of_blobs_is_read() {
+        let xml = "\u{feff}<?xml version=\"1.0\"?><EnumerationResults><Prefix>x</Prefix><Blobs><Blob><Name>a&amp;b/f.csv</Name>\
+            <Properties><Content-Length>12</Content-Length></Properties></Blob><Blob><Name>c</Name></Blob></Blobs>\
+            <NextMarker>t=</NextMarker></EnumerationResults>";
+        let (objects, next) = page(xml.as_bytes()).unwrap();
+        let object = |key: &str, size| Object { key: key.to_owned(), size };
+        assert_eq!(objects, [object("a&b/f.csv", Some(12)), object("c", None)]);
+        assert_eq!(next.as_deref(), Some("t="));
+        let last = "<EnumerationResults><Blobs /><NextMarker></NextMarker></EnumerationResults>";
+        assert_eq!(page(last.as_bytes()).unwrap(), (Vec::new(), None));
+        assert!(page(&b"<a>".repeat(1000)).is_err(), "it is nested deeply");
+    }
+}

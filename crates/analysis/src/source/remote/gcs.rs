@@ -84,3 +84,35 @@ pub(super) fn message(json: &[u8]) -> Option<String> {
     let said: serde_json::Value = serde_json::from_slice(json).ok()?;
     Some(said.pointer("/error/message")?.as_str()?.to_owned())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_those_of_the_json_interface_and_no_token_is_shown() {
+        let bucket =
+            Bucket::of("data", &|name| (name == "GOOGLE_OAUTH_ACCESS_TOKEN").then(|| "SECRET".to_owned()));
+        assert_eq!(
+            bucket.object("a/é"),
+            "https://storage.googleapis.com/storage/v1/b/data/o/a%2F%C3%A9?alt=media"
+        );
+        assert_eq!(
+            bucket.list("a/", Some("t=")),
+            "https://storage.googleapis.com/storage/v1/b/data/o?prefix=a%2F&pageToken=t%3D"
+        );
+        assert_eq!(bucket.headers(), [("authorization".to_owned(), "Bearer SECRET".to_owned())]);
+        assert!(!format!("{bucket:?}").contains("SECRET"));
+        assert!(Bucket::of("data", &|_| None).headers().is_empty());
+    }
+
+    #[test]
+    fn lists_and_errors_are_read() {
+        let (objects, next) = page(br#"{"items":[{"name":"a/b","size":"3"}],"nextPageToken":"t"}"#).unwrap();
+        assert_eq!(objects, [Object { key: "a/b".to_owned(), size: Some(3) }]);
+        assert_eq!(next.as_deref(), Some("t"));
+        assert_eq!(page(b"{}").unwrap(), (Vec::new(), None));
+        assert!(page(b"<html>").is_err());
+        assert_eq!(message(br#"{"error":{"code":403,"message":"no access"}}"#).as_deref(), Some("no access"));
+    }
+}
