@@ -8,6 +8,7 @@ mod crash;
 mod eval;
 mod fuzz;
 mod kit;
+mod lake;
 mod live_model;
 mod mariadb;
 mod mcp;

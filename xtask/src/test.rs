@@ -70,6 +70,11 @@ fn cargo_test(crates: &[&String], kit: &std::path::Path) -> Result<()> {
     let (node, emulator) = (kit.join("node/bin/node"), kit::node_program(kit, "emulate", "dist/index.js")?);
     cargo.env("STEWARD_MCP_KIT", kit);
     cargo.env("STEWARD_DRIVERS", kit::drivers()?);
+    let tables = crate::lake::delta_tables()?;
+    let clouds = crate::bucket::Clouds::start(&tables)?;
+    clouds.tell(&mut cargo);
+    cargo.env("STEWARD_TEST_DELTA", tables);
+    cargo.env("STEWARD_TEST_TPCH", crate::lake::tpch("0.01")?);
     let buckets = crate::bucket::Buckets::start()?;
     buckets.tell(&mut cargo);
     cargo.env("STEWARD_SLACK_EMULATOR", format!("{} {}", node.display(), emulator.display()));
@@ -85,7 +90,7 @@ fn cargo_test(crates: &[&String], kit: &std::path::Path) -> Result<()> {
         cargo.args(["--package", &package]);
     }
     let status = cargo.status()?;
-    drop((postgres, mariadb, buckets));
+    drop((postgres, mariadb, buckets, clouds));
     if !status.success() {
         bail!("some tests failed");
     }

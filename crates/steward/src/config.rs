@@ -45,7 +45,7 @@ pub(crate) struct Settings {
     pub(crate) witness: WitnessSettings,
     /// Hosts that answers and alerts may be sent to. If empty, nothing is sent.
     pub(crate) delivery: steward_tools::egress::Rules,
-    /// Hosts that data may be read from (`s3://`, `https://`). If empty, none.
+    /// Hosts that data may be read from (`s3://`, `gs://`, `az://`, `https://`). If empty, none.
     pub(crate) sources: steward_tools::egress::Rules,
     /// Data sources by name, for `connection:NAME`.
     pub(crate) connections: crate::connections::Connections,

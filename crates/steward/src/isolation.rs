@@ -74,7 +74,7 @@ impl Launcher for Own {
         std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
         let mut env = BTreeMap::from([("TMPDIR".to_owned(), folder.display().to_string())]);
         env.insert(remote_data::VARIABLE.to_owned(), self.sources.clone());
-        for name in FOR_DRIVERS.into_iter().chain(remote_data::OF_AWS) {
+        for name in FOR_DRIVERS.into_iter().chain(remote_data::OF_BUCKETS) {
             env.extend(std::env::var(name).ok().map(|value| (name.to_owned(), value)));
         }
         let mut drivers = std::env::var(DRIVERS).unwrap_or_default();

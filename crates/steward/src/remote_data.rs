@@ -12,8 +12,8 @@ const ALLOW: &str = "Add the host to `sources: { allow: [...] }` in config/stewa
 const MOST_BYTES: usize = 64 << 20;
 /// The variable that passes the rules to the process that holds the data.
 pub(crate) const VARIABLE: &str = "STEWARD_SOURCE_RULES";
-/// Environment variables of AWS.
-pub(crate) const OF_AWS: [&str; 7] = [
+/// Environment variables of AWS, Azure and Google Cloud.
+pub(crate) const OF_BUCKETS: [&str; 16] = [
     "AWS_ACCESS_KEY_ID",
     "AWS_SECRET_ACCESS_KEY",
     "AWS_SESSION_TOKEN",
@@ -21,6 +21,15 @@ pub(crate) const OF_AWS: [&str; 7] = [
     "AWS_DEFAULT_REGION",
     "AWS_ENDPOINT_URL",
     "AWS_ENDPOINT_URL_S3",
+    "AZURE_STORAGE_ACCOUNT",
+    "AZURE_STORAGE_ACCOUNT_NAME",
+    "AZURE_STORAGE_KEY",
+    "AZURE_STORAGE_ACCOUNT_KEY",
+    "AZURE_STORAGE_SAS_TOKEN",
+    "AZURE_STORAGE_ENDPOINT",
+    "GOOGLE_OAUTH_ACCESS_TOKEN",
+    "CLOUDSDK_AUTH_ACCESS_TOKEN",
+    "STORAGE_EMULATOR_HOST",
 ];
 
 /// Allows sources on hosts of these rules from now on.

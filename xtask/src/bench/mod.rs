@@ -7,6 +7,7 @@ mod models;
 mod runtime;
 mod store;
 mod tools;
+mod tpch;
 
 use anyhow::Result;
 use std::time::{Duration, Instant};
@@ -27,6 +28,8 @@ pub(crate) enum Bench {
     /// Choosing among tools, what a call costs beside a bare one, and the gateway beside a FastMCP
     /// server.
     Tools(tools::Options),
+    /// The queries of TPC-H on files and in PostgreSQL beside DuckDB and plain DataFusion: rows and times.
+    Tpch(tpch::Options),
 }
 
 pub(crate) fn run(bench: &Bench) -> Result<()> {
@@ -47,6 +50,7 @@ pub(crate) fn run(bench: &Bench) -> Result<()> {
         Bench::Runtime(options) => runtime::run(options),
         Bench::Store(options) => store::run(options),
         Bench::Tools(options) => tools::run(options),
+        Bench::Tpch(options) => tpch::run(options),
     }
 }
 

@@ -13,7 +13,7 @@ use crate::reader::wide;
 use crate::source::files::{self, Loaded, Rows};
 use crate::source::sqlite::SqliteSource;
 use crate::source::unpack::Scratch;
-use crate::source::{Format, SourceLocation, connections, partitions, remote};
+use crate::source::{Format, SourceLocation, connections, delta, partitions, remote};
 use futures_util::StreamExt as _;
 use futures_util::future::BoxFuture;
 use std::collections::{BTreeMap, BTreeSet};
@@ -226,6 +226,10 @@ impl Session {
                 let partitions = partitions::Partitions { path, files, format: *format, keys };
                 let loaded = partitions.load(&self.engine, &options, &self.scratch).await?;
                 Ok(Opened::Files(vec![loaded]))
+            }
+            SourceLocation::Delta { path, version } => {
+                let folder = delta::TableFolder::local(path, &self.engine)?;
+                Ok(Opened::Files(vec![delta::load(&folder, *version, &self.engine).await?]))
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Folders and patterns: which of their files are data, which subfolders are partitions, and what
 //! is skipped and why.
 
-use super::{FoundSources, Guard, MAX_FILES, Opening, SourceLocation, detect, unpack};
+use super::{FoundSources, Guard, MAX_FILES, Opening, SourceLocation, TableVersion, delta, detect, unpack};
 use crate::error::{Error, Result};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -28,6 +28,7 @@ pub(super) fn find_folder(path: &Path, guard: Guard<'_>) -> Result<FoundSources>
         std::fs::read_dir(path).map_err(failed)?.filter_map(|entry| Some(entry.ok()?.path())).collect();
     entries.sort();
     let (mut files, mut left_out, mut partitioned) = (Vec::new(), Vec::new(), false);
+    let mut tables = Vec::new();
     for entry in entries {
         let name = file_name(&entry);
         if unpack::is_litter(&name) {
@@ -36,6 +37,8 @@ pub(super) fn find_folder(path: &Path, guard: Guard<'_>) -> Result<FoundSources>
         if entry.is_dir() {
             if partition(&name).is_some() {
                 partitioned = true;
+            } else if delta::is_table(&entry) && tables.len() <= MAX_FILES {
+                tables.extend(find_table(&entry, None, guard)?.places);
             } else {
                 left_out.push(format!("{name} (a folder; name it to ask about it)"));
             }
@@ -45,12 +48,41 @@ pub(super) fn find_folder(path: &Path, guard: Guard<'_>) -> Result<FoundSources>
             files.push(entry);
         }
     }
-    let places = if partitioned {
-        find_partitions(path, &mut left_out, guard)?.into_iter().collect()
-    } else {
-        Vec::new()
-    };
+    let mut places = tables;
+    if partitioned {
+        places.extend(find_partitions(path, &mut left_out, guard)?);
+    }
     several(&path.display().to_string(), &files, FoundSources { places, left_out, by_folder: true }, guard)
+}
+
+/// A Delta table. The guard sees every file of its folder, whichever of them the log names.
+pub(super) fn find_table(
+    path: &Path,
+    version: Option<TableVersion>,
+    guard: Guard<'_>,
+) -> Result<FoundSources> {
+    if !delta::is_table(path) {
+        let detail =
+            format!("it has no versions: only a Delta table, with a folder {}, has", delta::LOG_FOLDER);
+        return Err(Error::Source { what: path.display().to_string(), detail });
+    }
+    guard_all(path, guard, 0)?;
+    Ok(FoundSources::one(SourceLocation::Delta { path: path.to_owned(), version }))
+}
+
+/// Shows the guard every file below a folder.
+fn guard_all(folder: &Path, guard: Guard<'_>, depth: usize) -> Result<()> {
+    let failed = |error: std::io::Error| Error::File { path: folder.to_owned(), detail: error.to_string() };
+    guard(Opening::File(folder))?;
+    if depth > DEEPEST {
+        let detail = format!("its folders are nested more than {DEEPEST} deep");
+        return Err(Error::Source { what: folder.display().to_string(), detail });
+    }
+    for entry in std::fs::read_dir(folder).map_err(failed)? {
+        let entry = entry.map_err(failed)?.path();
+        if entry.is_dir() { guard_all(&entry, guard, depth + 1)? } else { guard(Opening::File(&entry))? }
+    }
+    Ok(())
 }
 
 fn file_name(path: &Path) -> String {

@@ -1,6 +1,7 @@
 //! Data sources: what was named on the command line or in a request, and what it turns out to be.
 
 pub mod connections;
+pub(crate) mod delta;
 pub(crate) mod detect;
 pub(crate) mod files;
 mod folder;
@@ -12,6 +13,7 @@ mod tabular;
 pub(crate) mod unpack;
 pub(crate) mod workbook;
 
+pub use delta::TableVersion;
 pub use detect::{ENDINGS, PACKED_ENDINGS};
 
 use crate::error::{Error, Result};
@@ -43,6 +45,13 @@ pub enum SourceLocation {
         format: Format,
         /// The partition columns, from the outside in.
         keys: Vec<String>,
+    },
+    /// A Delta Lake table.
+    Delta {
+        /// Its folder.
+        path: PathBuf,
+        /// The version that was asked for; the newest without one.
+        version: Option<TableVersion>,
     },
     /// A SQLite database.
     Sqlite(PathBuf),
@@ -95,6 +104,9 @@ impl SourceLocation {
             Self::File { path, format, .. } | Self::Partitions { path, format, .. } => {
                 file(detect::source_kind(path, *format), path)
             }
+            Self::Delta { path, version } => {
+                file(SourceKind::Parquet, Path::new(&versioned(path.display().to_string(), *version)))
+            }
             Self::Sqlite(path) => sql(format!("sqlite:{}", path.display())),
             Self::DuckDb(path) => sql(format!("duckdb:{}", path.display())),
             Self::Server(address) => sql(without_password(address)),
@@ -122,8 +134,17 @@ impl SourceLocation {
             | Self::Partitions { path, .. }
             | Self::Sqlite(path)
             | Self::DuckDb(path) => last(path),
+            Self::Delta { path, version } => versioned(last(path), *version),
             Self::Server(address) | Self::Remote(address) => without_password(address),
         }
+    }
+}
+
+/// `table@v3`.
+fn versioned(table: String, version: Option<TableVersion>) -> String {
+    match version {
+        Some(version) => format!("{table}@{version}"),
+        None => table,
     }
 }
 
@@ -219,7 +240,7 @@ pub fn find_guarded(named: &str, guard: Guard<'_>) -> Result<FoundSources> {
             }
             "sqlite" | "file" => find_guarded(named.split_once("://").map_or("", |(_, path)| path), guard),
             _ => Err(nothing(
-                "addresses may begin with postgres://, mysql://, mariadb://, adbc://, sqlite://, s3:// or https://",
+                "addresses may begin with postgres://, mysql://, mariadb://, adbc://, sqlite://, s3://, gs://, az:// or https://",
             )),
         };
     }
@@ -241,6 +262,11 @@ pub fn find_guarded(named: &str, guard: Guard<'_>) -> Result<FoundSources> {
             }
             return Ok(found);
         }
+        if let Some((table, version)) = TableVersion::split(named)
+            && Path::new(table).is_dir()
+        {
+            return folder::find_table(Path::new(table), Some(version), guard);
+        }
         if named.contains(['*', '?', '[']) {
             return folder::find_pattern(named, guard);
         }
@@ -248,6 +274,9 @@ pub fn find_guarded(named: &str, guard: Guard<'_>) -> Result<FoundSources> {
     let metadata = std::fs::metadata(path)
         .map_err(|error| Error::File { path: path.to_owned(), detail: error.to_string() })?;
     if metadata.is_dir() {
+        if delta::is_table(path) {
+            return folder::find_table(path, None, guard);
+        }
         return folder::find_folder(path, guard);
     }
     guard(Opening::File(path))?;

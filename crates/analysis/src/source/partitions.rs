@@ -135,27 +135,9 @@ impl Partitions<'_> {
             }
         }
         let mut loaded = tabular::scanned_by(self.path, &self.stem(), frame, part, engine).await?;
-        self.profile_keys(&mut loaded, &kinds, &values);
+        let keys: Vec<(String, Kind)> = self.keys.iter().cloned().zip(kinds).collect();
+        profile_keys(&mut loaded, &keys, &values);
         Ok(loaded)
-    }
-
-    /// A sample has the values of few partitions; the values of all are known from their names.
-    fn profile_keys(&self, loaded: &mut Loaded, kinds: &[Kind], values: &[Vec<Value>]) {
-        let fields = self.keys.iter().zip(kinds).map(|(key, kind)| Field::new(key, *kind)).collect();
-        let rows: Vec<Vec<Value>> = values
-            .iter()
-            .map(|row| row.iter().zip(kinds).map(|(value, kind)| typed(value, *kind)).collect())
-            .collect();
-        let files = (rows.len() as u64).max(1);
-        let share = (loaded.table.rows.unwrap_or(files) / files).max(1);
-        for mut key in profile::columns(&Frame { fields, rows, ..Frame::default() }, &[], true) {
-            key.values.iter_mut().for_each(|(_, count)| *count *= share);
-            (key.seen, key.nulls) = (key.seen * share, key.nulls * share);
-            if let Some(column) = loaded.table.columns.iter_mut().find(|column| column.name == key.name) {
-                *column = key;
-            }
-        }
-        loaded.table.primary_key = profile::key(&loaded.table.columns);
     }
 
     /// Reads all files and concatenates their rows.
@@ -236,6 +218,25 @@ impl Partitions<'_> {
         first.warnings.extend(more.warnings);
         Ok(())
     }
+}
+
+/// Profiles the partition columns from the values of all files: a sample has those of few.
+pub(super) fn profile_keys(loaded: &mut Loaded, keys: &[(String, Kind)], values: &[Vec<Value>]) {
+    let fields = keys.iter().map(|(key, kind)| Field::new(key, *kind)).collect();
+    let rows: Vec<Vec<Value>> = values
+        .iter()
+        .map(|row| row.iter().zip(keys).map(|(value, (_, kind))| typed(value, *kind)).collect())
+        .collect();
+    let files = (rows.len() as u64).max(1);
+    let share = (loaded.table.rows.unwrap_or(files) / files).max(1);
+    for mut key in profile::columns(&Frame { fields, rows, ..Frame::default() }, &[], true) {
+        key.values.iter_mut().for_each(|(_, count)| *count *= share);
+        (key.seen, key.nulls) = (key.seen * share, key.nulls * share);
+        if let Some(column) = loaded.table.columns.iter_mut().find(|column| column.name == key.name) {
+            *column = key;
+        }
+    }
+    loaded.table.primary_key = profile::key(&loaded.table.columns);
 }
 
 /// The kind that can hold the values of both.

@@ -11,6 +11,8 @@
 mod attack;
 mod bad_input;
 mod bombs;
+mod buckets;
+mod delta;
 mod drivers;
 mod hostile;
 mod mysql;
@@ -22,6 +24,7 @@ mod rules;
 mod servers;
 mod sources;
 mod tools;
+mod tpch;
 mod walls;
 mod workbooks;
 

@@ -32,11 +32,19 @@ impl HttpReader for Door {
     }
 }
 
-/// The server, with a client that may reach it.
-fn server() -> Option<String> {
-    let address = crate::servers::server("STEWARD_TEST_S3", "s3")?;
-    let host = address.trim_start_matches("http://");
-    let rules = serde_json::json!({ "allow": [host], "allow_private": true, "max_body_bytes": 1 << 26 });
+/// The S3 server, with a client that may reach it.
+pub(crate) fn server() -> Option<String> {
+    server_of("STEWARD_TEST_S3", "s3")
+}
+
+/// The server that a variable names. The client may reach the servers of all buckets.
+pub(crate) fn server_of(variable: &str, name: &str) -> Option<String> {
+    let address = crate::servers::server(variable, name)?;
+    let addresses =
+        ["STEWARD_TEST_S3", "STEWARD_TEST_AZURE", "STEWARD_TEST_GCS"].map(|name| std::env::var(name).ok());
+    let host = |address: &String| address.trim_start_matches("http://").split('/').next().map(str::to_owned);
+    let hosts: Vec<String> = addresses.iter().flatten().filter_map(host).collect();
+    let rules = serde_json::json!({ "allow": hosts, "allow_private": true, "max_body_bytes": 1 << 26 });
     remote::install(Arc::new(Door(EgressClient::new(Rules::from_json(&rules).unwrap()))));
     Some(address)
 }
@@ -60,11 +68,11 @@ async fn send(address: &str, method: &str, path: &str, body: &[u8]) -> String {
 }
 
 /// A bucket that is unique to this run.
-fn bucket(name: &str) -> String {
+pub(crate) fn bucket(name: &str) -> String {
     format!("{name}-{}", std::process::id())
 }
 
-async fn put(address: &str, path: &str, body: &[u8]) {
+pub(crate) async fn put(address: &str, path: &str, body: &[u8]) {
     let answer = send(address, "PUT", path, body).await;
     assert!(answer.starts_with("HTTP/1.1 200"), "{path}: {answer}");
 }
@@ -88,7 +96,7 @@ fn parquet(city: &str, rows: usize, seed: usize) -> Vec<u8> {
     bytes
 }
 
-async fn fetched(bench: &Workbench, text: &str) -> (Vec<Vec<String>>, u64) {
+pub(crate) async fn fetched(bench: &Workbench, text: &str) -> (Vec<Vec<String>>, u64) {
     let before = bench.session.bytes_fetched();
     let found = rows(bench, text).await;
     (found, bench.session.bytes_fetched() - before)

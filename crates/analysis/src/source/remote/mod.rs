@@ -1,4 +1,5 @@
-//! Files in buckets and on web servers: `s3://bucket/path`, `https://host/path`.
+//! Files in buckets and on web servers: `s3://bucket/path`, `gs://bucket/path`,
+//! `az://container/path`, `https://host/path`.
 //!
 //! Parquet is scanned in place, and only the needed parts of files are fetched. Everything else is
 //! downloaded into the session's temporary folder, within the limit for unpacked files, and read
@@ -7,18 +8,21 @@
 //! Invariant: this crate opens no connection. All requests go through [`HttpReader`], which the
 //! binary creates from the operator's list of allowed hosts; without one, no host can be reached.
 
+mod azure;
+mod gcs;
 mod s3;
 mod store;
+mod xml;
 
 use super::files::{self, Loaded};
 use super::folder::partition;
 use super::unpack::{self, Scratch};
-use super::{Format, MAX_FILES, detect, partitions, tabular};
+use super::{Format, MAX_FILES, TableVersion, delta, detect, partitions, tabular};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::session::Options;
 use async_trait::async_trait;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -81,7 +85,7 @@ impl Traffic {
 }
 
 /// The supported URL schemes.
-pub(crate) const SCHEMES: [&str; 3] = ["s3", "https", "http"];
+pub(crate) const SCHEMES: [&str; 5] = ["s3", "gs", "az", "https", "http"];
 /// The size of one request when a file is downloaded.
 const PART: u64 = 8 << 20;
 /// Maximum number of objects listed below an address.
@@ -102,7 +106,14 @@ pub(crate) async fn load(
     let root = store.root();
     engine.context().register_object_store(&root, store.clone());
     let prefix = store.prefix(&url);
+    if let Some(table) = delta_table(&store, &url, &prefix, engine).await? {
+        return Ok(vec![table]);
+    }
     let mut objects = store.objects(&prefix, MOST_OBJECTS).await.map_err(|error| wrong(error.to_string()))?;
+    let mut tables = delta_tables(&store, &mut objects, engine).await?;
+    if objects.is_empty() && !tables.is_empty() {
+        return Ok(tables);
+    }
     let name_of = |key: &str| key.rsplit('/').next().unwrap_or(key).to_owned();
     if objects.len() > 1 || objects.iter().any(|object| object.key != prefix) {
         objects.retain(|object| {
@@ -129,12 +140,12 @@ pub(crate) async fn load(
             format: Format::Parquet,
             keys: &keys,
         };
-        return folder.load_at(&root, engine).await.map(|loaded| vec![loaded]);
+        tables.push(folder.load_at(&root, engine).await?);
+        return Ok(tables);
     }
     if objects.len() > MAX_FILES {
         return Err(wrong(format!("there are more than {MAX_FILES} files. Name fewer")));
     }
-    let mut tables = Vec::new();
     for object in objects {
         let name = name_of(&object.key);
         if is_parquet(&object.key) {
@@ -155,6 +166,53 @@ pub(crate) async fn load(
             tables.push(Loaded { stem, ..table });
         }
     }
+    Ok(tables)
+}
+
+/// A Delta table in a bucket, if that is what an address names: `s3://bucket/table`,
+/// `s3://bucket/table@v3`.
+async fn delta_table(
+    store: &RemoteStore,
+    url: &Url,
+    prefix: &str,
+    engine: &Engine,
+) -> Result<Option<Loaded>> {
+    let address = shown(url.as_str());
+    let (key, version) = match TableVersion::split(prefix) {
+        Some((key, version)) => (key, Some(version)),
+        None => (prefix, None),
+    };
+    let key = key.trim_end_matches('/');
+    let log = format!("{key}/{}/", delta::LOG_FOLDER);
+    if store
+        .has_any(log.trim_start_matches('/'))
+        .await
+        .map_err(|error| Error::Source { what: address.clone(), detail: error.to_string() })?
+    {
+        let folder = delta::TableFolder::remote(&address, &store.root(), key, engine)?;
+        return delta::load(&folder, version, engine).await.map(Some);
+    }
+    Ok(None)
+}
+
+/// The Delta tables below an address. Their files are taken from the list.
+async fn delta_tables(
+    store: &RemoteStore,
+    objects: &mut Vec<Object>,
+    engine: &Engine,
+) -> Result<Vec<Loaded>> {
+    let log = format!("/{}/", delta::LOG_FOLDER);
+    let keys: BTreeSet<String> =
+        objects.iter().filter_map(|object| Some(object.key.split_once(&log)?.0.to_owned())).collect();
+    let mut tables = Vec::new();
+    for key in &keys {
+        let folder = delta::TableFolder::remote(&store.url_of(key), &store.root(), key, engine)?;
+        tables.push(delta::load(&folder, None, engine).await?);
+    }
+    let is_inside = |object: &Object, key: &String| {
+        object.key.strip_prefix(key.as_str()).is_some_and(|rest| rest.starts_with('/'))
+    };
+    objects.retain(|object| !keys.iter().any(|key| is_inside(object, key)));
     Ok(tables)
 }
 

@@ -1,18 +1,17 @@
 //! S3 buckets: addresses, request signing (AWS Signature Version 4), and lists of objects.
 
-use super::Object;
+use super::{Object, xml};
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
-use quick_xml::Reader;
-use quick_xml::events::Event;
 use sha2::{Digest as _, Sha256};
 use std::fmt::Write as _;
 use url::Url;
 
 /// Characters that are not escaped in an S3 path.
-const PATH: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~').remove(b'/');
+pub(super) const PATH: &AsciiSet =
+    &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~').remove(b'/');
 /// Characters that are not escaped in a query value.
-const QUERY: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
+pub(super) const QUERY: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 /// The SHA-256 of an empty body.
 const EMPTY: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
@@ -113,7 +112,7 @@ impl Bucket {
     }
 }
 
-fn mac(key: &[u8], text: &[u8]) -> Vec<u8> {
+pub(super) fn mac(key: &[u8], text: &[u8]) -> Vec<u8> {
     // HMAC accepts keys of any length.
     let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(key) else { return Vec::new() };
     mac.update(text);
@@ -126,53 +125,16 @@ fn hex(bytes: &[u8]) -> String {
 
 /// A page of a list: its objects, and the token of the next page.
 pub(super) fn page(xml: &[u8]) -> Result<(Vec<Object>, Option<String>), String> {
-    let xml = std::str::from_utf8(xml).map_err(|error| error.to_string())?;
-    let mut reader = Reader::from_str(xml);
     let (mut objects, mut next) = (Vec::new(), None);
-    let (mut path, mut key, mut size): (Vec<String>, _, _) = (Vec::new(), String::new(), None);
-    let mut text = String::new();
-    loop {
-        match reader.read_event().map_err(|error| error.to_string())? {
-            Event::Eof => return Ok((objects, next)),
-            Event::Start(start) => {
-                path.push(start.local_name().as_ref().to_owned());
-                text.clear();
-            }
-            Event::Text(part) => text.push_str(&part),
-            Event::GeneralRef(name) => text.push_str(entity(&name)?.as_str()),
-            Event::End(_) => {
-                let ended = path.pop().unwrap_or_default();
-                let inside = path.last().map(String::as_str);
-                match (inside, ended.as_str()) {
-                    (Some("Contents"), "Key") => key.clone_from(&text),
-                    (Some("Contents"), "Size") => size = text.parse().ok(),
-                    (Some("ListBucketResult"), "NextContinuationToken") => next = Some(text.clone()),
-                    (_, "Contents") => {
-                        objects.push(Object { key: std::mem::take(&mut key), size: size.take() });
-                    }
-                    _ => {}
-                }
-                text.clear();
-            }
-            _ => {}
-        }
-    }
-}
-
-/// The character of a reference such as `&amp;`.
-fn entity(name: &quick_xml::events::BytesRef<'_>) -> Result<String, String> {
-    if let Some(letter) = name.resolve_char_ref().map_err(|error| error.to_string())? {
-        return Ok(letter.to_string());
-    }
-    Ok(match &**name {
-        "amp" => "&",
-        "lt" => "<",
-        "gt" => ">",
-        "quot" => "\"",
-        "apos" => "'",
-        _ => return Err("a list of objects has an unknown reference".to_owned()),
-    }
-    .to_owned())
+    let (mut key, mut size) = (String::new(), None);
+    xml::each_element(xml, &mut |path, text| match path {
+        [.., "Contents", "Key"] => key = text,
+        [.., "Contents", "Size"] => size = text.parse().ok(),
+        ["ListBucketResult", "NextContinuationToken"] => next = Some(text),
+        [.., "Contents"] => objects.push(Object { key: std::mem::take(&mut key), size: size.take() }),
+        _ => {}
+    })?;
+    Ok((objects, next))
 }
 
 /// The message of an error response.

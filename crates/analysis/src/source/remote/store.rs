@@ -1,6 +1,6 @@
 //! A read-only object store for the engine: heads, ranges and lists of remote objects.
 
-use super::{HttpReader, HttpRequest, HttpResponse, Object, Traffic, s3};
+use super::{HttpReader, HttpRequest, HttpResponse, Object, Traffic, azure, gcs, s3};
 use async_trait::async_trait;
 use bytes::Bytes;
 use chrono::{DateTime, Utc};
@@ -33,6 +33,8 @@ pub(super) struct RemoteStore {
 #[derive(Debug, Clone)]
 enum RemoteRoot {
     S3(s3::Bucket),
+    Azure(azure::Container),
+    Gcs(gcs::Bucket),
     /// Scheme, host and port. The query string of the address is part of every request, because it
     /// may contain the access token.
     Web {
@@ -64,8 +66,11 @@ impl RemoteStore {
         let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
         let base = format!("{}://{host}{port}", url.scheme());
         let root = Url::parse(&base).map_err(|error| error.to_string())?;
+        let variable = |name: &str| std::env::var(name).ok();
         let place = match url.scheme() {
-            "s3" => RemoteRoot::S3(s3::Bucket::of(host, &|name| std::env::var(name).ok())),
+            "s3" => RemoteRoot::S3(s3::Bucket::of(host, &variable)),
+            "az" => RemoteRoot::Azure(azure::Container::of(host, &variable)?),
+            "gs" => RemoteRoot::Gcs(gcs::Bucket::of(host, &variable)),
             _ => RemoteRoot::Web { base, query: url.query().map(str::to_owned) },
         };
         Ok(Self { place, reader, traffic, root })
@@ -92,6 +97,8 @@ impl RemoteStore {
     fn address(&self, key: &str) -> String {
         match &self.place {
             RemoteRoot::S3(bucket) => bucket.object(key),
+            RemoteRoot::Azure(container) => container.object(key),
+            RemoteRoot::Gcs(bucket) => bucket.object(key),
             RemoteRoot::Web { base, query } => {
                 let mut url = Url::parse(base).unwrap_or_else(|_| self.root.clone());
                 url.set_path(key);
@@ -103,18 +110,21 @@ impl RemoteStore {
 
     async fn request(&self, head: bool, url: String, range: Option<Range<u64>>) -> Result<HttpResponse> {
         let method = if head { "HEAD" } else { "GET" };
+        let range = range.map(|range| format!("bytes={}-{}", range.start, range.end.saturating_sub(1)));
         let mut headers = match &self.place {
-            RemoteRoot::S3(bucket) => bucket.sign(method, &url, &time()),
+            RemoteRoot::S3(bucket) => bucket.sign(method, &url, &now().format("%Y%m%dT%H%M%SZ").to_string()),
+            RemoteRoot::Azure(container) => container.headers(method, &url, range.as_deref(), now()),
+            RemoteRoot::Gcs(bucket) => bucket.headers(),
             RemoteRoot::Web { .. } => Vec::new(),
         };
-        if let Some(range) = range {
-            headers
-                .push(("range".to_owned(), format!("bytes={}-{}", range.start, range.end.saturating_sub(1))));
-        }
+        headers.extend(range.map(|range| ("range".to_owned(), range)));
         let request = HttpRequest { head, url, headers, max_bytes: MOST_BYTES };
-        let response = self.reader.read(request).await.map_err(generic)?;
+        let response = self.reader.read(request).await.map_err(|error| match &self.place {
+            RemoteRoot::Azure(container) => generic(container.without_secret(&error)),
+            _ => generic(error),
+        })?;
         self.traffic.add(response.body.len() as u64);
-        let (status, said) = (response.status, s3::message(&response.body));
+        let (status, said) = (response.status, self.message(&response.body));
         let said = said.unwrap_or_else(|| format!("the server answered {status}"));
         match status {
             200..=299 if response.truncated => Err(generic("it is too large for one request")),
@@ -123,6 +133,26 @@ impl RemoteStore {
             401 | 403 => Err(Error::PermissionDenied { path: self.to_string(), source: said.into() }),
             _ => Err(generic(&said)),
         }
+    }
+
+    /// The message of an error response.
+    fn message(&self, body: &[u8]) -> Option<String> {
+        match &self.place {
+            RemoteRoot::Gcs(_) => gcs::message(body),
+            _ => s3::message(body),
+        }
+    }
+
+    /// One page of the list of objects; `None` for a web server, which has no lists.
+    async fn page(&self, prefix: &str, after: Option<&str>) -> Result<Option<(Vec<Object>, Option<String>)>> {
+        let (url, read): (String, fn(&[u8]) -> _) = match &self.place {
+            RemoteRoot::S3(bucket) => (bucket.list(prefix, after), s3::page),
+            RemoteRoot::Azure(container) => (container.list(prefix, after), azure::page),
+            RemoteRoot::Gcs(bucket) => (bucket.list(prefix, after), gcs::page),
+            RemoteRoot::Web { .. } => return Ok(None),
+        };
+        let response = self.request(false, url, None).await?;
+        read(&response.body).map(Some).map_err(|error: String| generic(&error))
     }
 
     /// A part of an object, and the size of the whole. A server without range support returns all
@@ -147,6 +177,11 @@ impl RemoteStore {
     }
 
     async fn meta(&self, key: &str) -> Result<ObjectMeta> {
+        if matches!(self.place, RemoteRoot::Gcs(_)) {
+            // A HEAD request of its JSON interface does not say the size of the content.
+            let size = self.part(key, 0..1).await?.1;
+            return Ok(meta(key, size, &HttpResponse::default()));
+        }
         let response = self.request(true, self.address(key), None).await?;
         let number = |name: &str| response.headers.get(name).and_then(|value| value.parse::<u64>().ok());
         let size = match number("content-length") {
@@ -156,15 +191,19 @@ impl RemoteStore {
         Ok(meta(key, size, &response))
     }
 
+    /// Whether a bucket has objects whose keys have this prefix.
+    pub(super) async fn has_any(&self, prefix: &str) -> Result<bool> {
+        let page = self.page(prefix, None).await?;
+        Ok(page.is_some_and(|(objects, _)| !objects.is_empty()))
+    }
+
     /// The objects whose keys have this prefix; for a web server the named one.
     pub(super) async fn objects(&self, prefix: &str, most: usize) -> Result<Vec<Object>> {
-        let RemoteRoot::S3(bucket) = &self.place else {
-            return Ok(vec![Object { key: prefix.to_owned(), size: None }]);
-        };
-        let (mut objects, mut after) = (Vec::new(), None);
+        let (mut objects, mut after): (Vec<Object>, Option<String>) = (Vec::new(), None);
         for _ in 0..MOST_PAGES {
-            let response = self.request(false, bucket.list(prefix, after.as_deref()), None).await?;
-            let (page, next) = s3::page(&response.body).map_err(|error| generic(&error))?;
+            let Some((page, next)) = self.page(prefix, after.as_deref()).await? else {
+                return Ok(vec![Object { key: prefix.to_owned(), size: None }]);
+            };
             objects.extend(page);
             if objects.len() > most {
                 return Err(generic(format!("there are more than {most} objects below it. Name fewer")));
@@ -198,9 +237,8 @@ fn meta(key: &str, size: u64, response: &HttpResponse) -> ObjectMeta {
     }
 }
 
-/// The current time in the format of signatures.
-fn time() -> String {
-    SystemClock::default().now().to_chrono().format("%Y%m%dT%H%M%SZ").to_string()
+fn now() -> DateTime<Utc> {
+    SystemClock::default().now().to_chrono()
 }
 
 fn generic(detail: impl AsRef<str>) -> Error {
