@@ -45,6 +45,9 @@ pub(crate) struct Eval {
     /// With `tools` and `language`: build and run it in the profile made for measuring.
     #[arg(long)]
     bench_profile: bool,
+    /// A folder of metric definitions (`*.yaml`) that every home gets. Without it no metrics.
+    #[arg(long)]
+    semantics: Option<PathBuf>,
     /// With `model`: a server with OpenAI's chat completions, such as `http://127.0.0.1:8080/v1`.
     #[arg(long)]
     server: Option<String>,
@@ -142,7 +145,7 @@ pub(crate) fn run(eval: &Eval) -> Result<()> {
             |case: &Value| eval.part.is_none_or(|part| (part == Part::Unread) == is_unread(&source(case)));
         let cases: Vec<Value> = cases.into_iter().filter(wanted).step_by(eval.every.max(1)).collect();
         let folder = if own { eval.bench.clone() } else { path.parent().unwrap_or(&eval.bench).to_owned() };
-        let scores = measure(&steward, set, &folder, &cases)?;
+        let scores = measure(&steward, set, &folder, &cases, eval.semantics.as_deref())?;
         report(set, &scores, eval.wrong);
     }
     Ok(())
@@ -219,7 +222,13 @@ fn directly(eval: &Eval, build: &[&str], name: &str, wrong: &[&str]) -> Result<(
 }
 
 /// Asks all questions, two at a time.
-fn measure(steward: &Path, set: &str, folder: &Path, cases: &[Value]) -> Result<Vec<Scored>> {
+fn measure(
+    steward: &Path,
+    set: &str,
+    folder: &Path,
+    cases: &[Value],
+    semantics: Option<&Path>,
+) -> Result<Vec<Scored>> {
     let next = AtomicUsize::new(0);
     let done: Mutex<Vec<(usize, Vec<Scored>)>> = Mutex::default();
     let workers = std::thread::available_parallelism().map_or(2, usize::from);
@@ -228,6 +237,9 @@ fn measure(steward: &Path, set: &str, folder: &Path, cases: &[Value]) -> Result<
             .map(|_| {
                 scope.spawn(|| -> Result<()> {
                     let home = tempfile::tempdir()?;
+                    if let Some(definitions) = semantics {
+                        give_definitions(definitions, home.path())?;
+                    }
                     loop {
                         let place = next.fetch_add(1, Ordering::Relaxed);
                         let Some(case) = cases.get(place) else { return Ok(()) };
@@ -248,6 +260,22 @@ fn measure(steward: &Path, set: &str, folder: &Path, cases: &[Value]) -> Result<
     let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
     done.sort_by_key(|(place, _)| *place);
     Ok(done.into_iter().flat_map(|(_, scored)| scored).collect())
+}
+
+/// Copies the definitions of metrics into a home.
+fn give_definitions(from: &Path, home: &Path) -> Result<()> {
+    let folder = home.join("semantics");
+    std::fs::create_dir_all(&folder)?;
+    let entries = std::fs::read_dir(from).with_context(|| format!("{} cannot be read", from.display()))?;
+    let files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    let yaml = files.iter().filter(|path| path.extension().is_some_and(|ending| ending == "yaml"));
+    let mut copied = 0;
+    for path in yaml {
+        std::fs::copy(path, folder.join(path.file_name().unwrap_or_default()))?;
+        copied += 1;
+    }
+    ensure!(copied > 0, "{} holds no *.yaml", from.display());
+    Ok(())
 }
 
 fn text<'a>(case: &'a Value, name: &str) -> &'a str {

@@ -4,7 +4,9 @@
 //! script and loads nothing.
 
 mod board;
+mod board_pages;
 mod html;
+mod pdf;
 mod text;
 mod workbook;
 
@@ -14,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
 
 pub use board::{BoardInput, TileBody, TileInput, board};
+pub use board_pages::{board_pdf, board_png};
 pub use html::{escape as escape_html, html, page_around};
 pub use workbook::{NumberOrigin, workbook};
 

@@ -96,6 +96,9 @@ pub enum CumulativeSince {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TableMeaning {
+    /// Synonyms that questions use.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub synonyms: Vec<String>,
     /// What one row represents.
     #[serde(default)]
     pub grain: String,
@@ -120,6 +123,12 @@ pub struct ColumnMeaning {
     /// Its unit, such as `EUR` or `kg`.
     #[serde(default)]
     pub unit: Option<String>,
+    /// Synonyms that questions use.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub synonyms: Vec<String>,
+    /// Values with their synonyms.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub values: BTreeMap<String, Vec<String>>,
 }
 
 /// A metric. Exactly one of `expression`, `ratio`, `derived` and `cumulative` defines how it is

@@ -10,13 +10,19 @@
 //!   averaged.
 //! - A metric is broken down only by tables that each of its rows belongs to once. Anything else
 //!   would count rows twice, and is refused with the reason.
+//! - Every row of the metric's table counts, also one that has no partner in a table it is broken
+//!   down by: the parts add up to the whole.
 
 mod cumulative;
 mod fiscal;
 mod import;
+mod plain;
+mod rows;
 mod segment;
+mod wording;
 
 pub use import::{Imported, export, import};
+pub use wording::{Rephrased, rephrase};
 
 use crate::catalogue::{Catalogue, Table};
 use crate::frame::Kind;
@@ -55,7 +61,7 @@ const PLAIN: &str = "total overall the our sum of";
 /// metric or table.
 #[must_use]
 pub fn problems(model: &SemanticModel, catalogue: &Catalogue) -> Vec<String> {
-    let mut found = Vec::new();
+    let mut found = wording::ambiguous(model);
     for (name, table) in &model.tables {
         let Some(known) = catalogue.table(name) else {
             found.push(format!("{name}: there is no such table"));
@@ -102,6 +108,7 @@ pub fn read(
     meaning: &dyn Meaning,
 ) -> Option<MetricOutcome> {
     let (tokens, _) = tokenize(question);
+    let model = &present(model, catalogue);
     mention(&tokens, model)?;
     let refused = |why: String| Some(MetricOutcome::Refused(why));
     let (in_days, by_fiscal_year) = match &model.calendar {
@@ -121,10 +128,6 @@ pub fn read(
     if before.iter().rev().take_while(|word| !word.is_empty()).any(|word| listed(OTHERWISE, word)) {
         return None;
     }
-    // A model may define more than this data has.
-    if !tables(model, name, &mut BTreeSet::new()).iter().all(|table| catalogue.table(table).is_some()) {
-        return None;
-    }
     // What exactly is missing is for the author of the model: it may be a column that this caller
     // must not know of.
     let Ok(compiled) = compile(model, name, catalogue, &mut BTreeSet::new()) else {
@@ -136,26 +139,33 @@ pub fn read(
     while first > 0 && listed(PLAIN, word(first - 1)) {
         first -= 1;
     }
-    let inside = |place: usize| segments.iter().any(|one| (one.start..one.end).contains(&place));
-    let left = |from: usize, until: usize| {
-        let tokens = tokens.iter().enumerate().take(until).skip(from);
-        tokens.filter(|(place, _)| !inside(*place)).map(|(_, token)| token.text.clone())
-    };
-    let mut words: Vec<String> = left(0, first).collect();
-    words.push(format!("total {}", compiled.stand_in));
-    words.extend(left(end, tokens.len()));
-    let stand_in = words.join(" ");
-    let Outcome::Read(mut reading) = propose::read(&stand_in, catalogue, None, today, meaning) else {
-        return Some(MetricOutcome::Refused(format!(
-            "The metric {name} was understood, and what it is asked for was not. Name the columns it is to \
-                be broken down by."
-        )));
-    };
-    reading.queries.truncate(1);
-    let named = reading.queries.first_mut()?;
-    if let Err(why) = exchange(&mut named.query, &compiled, name, catalogue) {
-        return refused(format!("The metric {name} {why}."));
+    // "how many buyers": the metric says what is counted.
+    if first >= 2 && word(first - 2) == "how" && matches!(word(first - 1), "many" | "much") {
+        first -= 2;
+    } else if first >= 1 && word(first) == "of" && matches!(word(first - 1), "number" | "count") {
+        first -= 1;
     }
+    let inside = |place: usize| segments.iter().any(|one| (one.start..one.end).contains(&place));
+    let left = |from: usize, until: usize| -> Vec<Token> {
+        let tokens = tokens.iter().enumerate().take(until).skip(from);
+        tokens.filter(|(place, _)| !inside(*place)).map(|(_, token)| token.clone()).collect()
+    };
+    let (before, after) = (left(0, first), left(end, tokens.len()));
+    let mut tables = model.tables.iter();
+    let meaning_of = tables.find(|(table, _)| table.eq_ignore_ascii_case(&compiled.table));
+    let default_time = meaning_of.and_then(|(_, meaning)| meaning.default_time.as_deref());
+    let understood = plain::read((&before, &after), &compiled, (name, default_time), catalogue, today);
+    let mut reading = match understood {
+        Some(reading) => reading,
+        None => {
+            let timed = rows::with_default_time(catalogue, model, &compiled.table, &tokens);
+            match stand_in_reading((&before, &after), &compiled, name, (&timed, catalogue), today, meaning) {
+                Ok(reading) => reading,
+                Err(why) => return refused(why),
+            }
+        }
+    };
+    let named = reading.queries.first_mut()?;
     for one in &segments {
         if let Err(why) = segment::restrict(&mut named.query, one.name, one.segment, catalogue) {
             return refused(format!("The metric {name} {why}."));
@@ -192,6 +202,42 @@ pub fn read(
         reading.charts.clear();
     }
     Some(MetricOutcome::Read(Box::new(reading), MetricUse { name: name.to_owned(), definition }))
+}
+
+/// The part of a model that is about this data. A model may define more than the data has, and the
+/// same name for other data.
+fn present(model: &SemanticModel, catalogue: &Catalogue) -> SemanticModel {
+    let mut part = model.clone();
+    part.metrics.retain(|name, _| {
+        tables(model, name, &mut BTreeSet::new()).iter().all(|table| catalogue.table(table).is_some())
+    });
+    part.segments.retain(|_, segment| catalogue.table(&segment.table).is_some());
+    part
+}
+
+/// Reads the question with a column in the place of the metric, and puts the metric there.
+fn stand_in_reading(
+    (before, after): (&[Token], &[Token]),
+    compiled: &Compiled,
+    name: &str,
+    (timed, catalogue): (&Catalogue, &Catalogue),
+    today: NaiveDate,
+    meaning: &dyn Meaning,
+) -> Result<Reading, String> {
+    let told = |tokens: &[Token]| tokens.iter().map(|token| token.text.clone()).collect::<Vec<_>>();
+    let words = [told(before), vec![format!("total {}", compiled.stand_in)], told(after)].concat();
+    let Outcome::Read(mut reading) = propose::read(&words.join(" "), timed, None, today, meaning) else {
+        return Err(format!(
+            "The metric {name} was understood, and what it is asked for was not. Name the columns it is to \
+                be broken down by."
+        ));
+    };
+    reading.queries.truncate(1);
+    if let Some(named) = reading.queries.first_mut() {
+        exchange(&mut named.query, compiled, name, catalogue)
+            .map_err(|why| format!("The metric {name} {why}."))?;
+    }
+    Ok(reading)
 }
 
 /// How a metric is defined, in one line.
@@ -269,11 +315,25 @@ struct Compiled {
     expr: Expr,
     /// A column of the table that stands for the metric while the question is read.
     stand_in: String,
+    /// Which rows count, when the same holds for all of it.
+    condition: Option<Condition>,
     /// Where it begins, when it is added up over time.
     cumulative: Option<CumulativeSince>,
 }
 
 impl Compiled {
+    /// The expression with its condition inside, to stand beside others.
+    fn whole(self) -> Expr {
+        match (self.expr, self.condition) {
+            (Expr::Aggregate(aggregate, arguments), Some(condition)) => {
+                let value = arguments.into_iter().next().filter(|value| *value != Expr::Star);
+                let value = value.unwrap_or(Expr::Literal(Literal::Int(1)));
+                Expr::Aggregate(aggregate, vec![Expr::When(Box::new(condition), Box::new(value))])
+            }
+            (expr, _) => expr,
+        }
+    }
+
     /// The name under which the charts show the measure.
     fn measure_name(&self, charts: &[crate::planner::ChartWish]) -> Option<String> {
         charts.first().and_then(|chart| chart.y.first().cloned())
@@ -327,8 +387,9 @@ fn combine(sign: char, left: Compiled, right: Compiled) -> Result<Compiled, Stri
     if left.cumulative.is_some() || right.cumulative.is_some() {
         return Err("a metric that is added up over time cannot be part of another".to_owned());
     }
-    let expr = Expr::Arithmetic(sign, Box::new(left.expr), Box::new(right.expr));
-    Ok(Compiled { table: left.table, expr, stand_in: left.stand_in, cumulative: None })
+    let (table, stand_in) = (left.table.clone(), left.stand_in.clone());
+    let expr = Expr::Arithmetic(sign, Box::new(left.whole()), Box::new(right.whole()));
+    Ok(Compiled { table, expr, stand_in, condition: None, cumulative: None })
 }
 
 fn simple(metric: &Metric, expression: &str, catalogue: &Catalogue) -> Result<Compiled, String> {
@@ -357,14 +418,13 @@ fn simple(metric: &Metric, expression: &str, catalogue: &Catalogue) -> Result<Co
         }
     };
     let value = match argument {
-        "*" if aggregate == Aggregate::Count && filters.is_empty() => Expr::Star,
-        "*" if aggregate == Aggregate::Count => Expr::Literal(Literal::Int(1)),
+        "*" if aggregate == Aggregate::Count => Expr::Star,
         text => Parser::new(text).value(&column)?,
     };
-    let value = match filters.as_slice() {
-        [] => value,
-        [one] => Expr::When(Box::new(one.clone()), Box::new(value)),
-        _ => Expr::When(Box::new(Condition::All(filters)), Box::new(value)),
+    let condition = match filters.as_slice() {
+        [] => None,
+        [one] => Some(one.clone()),
+        _ => Some(Condition::All(filters)),
     };
     let number = table
         .columns
@@ -374,7 +434,7 @@ fn simple(metric: &Metric, expression: &str, catalogue: &Catalogue) -> Result<Co
     let stand_in = stand_in.ok_or_else(|| format!("{name} has no column with numbers"))?;
     let label = if stand_in.label.is_empty() { &stand_in.name } else { &stand_in.label };
     let expr = Expr::Aggregate(aggregate, vec![value]);
-    Ok(Compiled { table: table.name.clone(), expr, stand_in: label.clone(), cumulative: None })
+    Ok(Compiled { table: table.name.clone(), expr, stand_in: label.clone(), condition, cumulative: None })
 }
 
 fn condition(filter: &MetricFilter, table: &Table) -> Result<Condition, String> {
@@ -460,6 +520,15 @@ fn exchange(query: &mut Query, compiled: &Compiled, name: &str, catalogue: &Cata
     if query.having.is_some() {
         return Err("cannot be compared with a number inside a question yet".to_owned());
     }
+    if let Some(mut condition) = compiled.condition.clone() {
+        rename_condition(&mut condition, &compiled.table, &alias);
+        let rest = query.filter.take();
+        query.filter = Some(match rest {
+            None => condition,
+            Some(rest) => Condition::All(vec![rest, condition]),
+        });
+    }
+    rows::keep_rows(query, &alias);
     Ok(())
 }
 

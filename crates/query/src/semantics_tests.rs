@@ -103,7 +103,7 @@ fn a_metric_is_compiled_with_its_filter_whatever_it_is_called() {
     for question in ["revenue by state", "total revenue by state", "the turnover by state"] {
         let sql = sql(question).unwrap().to_lowercase();
         assert!(
-            sql.contains("case when") && sql.contains("'no'") && sql.contains("group by"),
+            sql.contains("where") && sql.contains("'no'") && sql.contains("group by"),
             "{question}: {sql}"
         );
     }
@@ -272,4 +272,61 @@ fn fiscal_years_are_days_of_the_calendar() {
     let today = NaiveDate::from_ymd_opt(2026, 11, 18).unwrap();
     let quarters = read("revenue by fiscal quarter", &odd, &catalogue(), today, &NoMeaning);
     assert!(matches!(quarters, Some(MetricOutcome::Refused(why)) if why.contains("no quarters")));
+}
+
+/// Visits of orders, and a second time of orders.
+fn timed() -> (SemanticModel, Catalogue) {
+    let (mut model, mut data) = (model(), catalogue());
+    data.tables[0].columns.push(column("shipped_at", Kind::Date, &[], 300));
+    data.tables[1].columns.push(column("started_on", Kind::Date, &[], 300));
+    model.metrics.insert("minutes spent".to_owned(), metric(Some("visits"), "sum(minutes)"));
+    for (table, time) in [("orders", "shipped_at"), ("visits", "started_on")] {
+        let default_time = Some(time.to_owned());
+        let meaning = steward_domain::TableMeaning { default_time, ..Default::default() };
+        model.tables.insert(table.to_owned(), meaning);
+    }
+    (model, data)
+}
+
+fn timed_sql(question: &str) -> String {
+    let (model, data) = timed();
+    let today = NaiveDate::from_ymd_opt(2026, 11, 18).unwrap();
+    match read(question, &model, &data, today, &NoMeaning) {
+        Some(MetricOutcome::Read(reading, _)) => {
+            crate::sql::write(&reading.queries[0].query, Dialect::DataFusion)
+        }
+        other => panic!("{question}: {other:?}"),
+    }
+}
+
+#[test]
+fn every_row_of_a_metric_counts_without_a_partner_too() {
+    let sql = timed_sql("minutes spent by state");
+    assert!(sql.contains("FROM \"visits\"") && sql.contains("LEFT JOIN \"orders\""), "{sql}");
+}
+
+#[test]
+fn a_metric_has_the_default_time_of_its_table() {
+    for (question, time) in [
+        ("revenue by month", "shipped_at"),
+        ("revenue in 2021", "shipped_at"),
+        ("minutes spent by month", "started_on"),
+        ("minutes spent by state in 2021", "started_on"),
+        ("revenue by order month", "order_date"),
+    ] {
+        let sql = timed_sql(question);
+        let others = ["shipped_at", "started_on", "order_date"].into_iter().filter(|other| *other != time);
+        assert!(sql.contains(time), "{question}: {sql}");
+        others.for_each(|other| assert!(!sql.contains(other), "{question}: {sql}"));
+    }
+}
+
+#[test]
+fn a_metric_of_other_data_is_none_of_this_data() {
+    let mut model = model();
+    let elsewhere = Metric { synonyms: vec!["buyers by state".to_owned()], ..metric(Some("x"), "count(*)") };
+    model.metrics.insert("elsewhere".to_owned(), elsewhere);
+    let today = NaiveDate::from_ymd_opt(2026, 11, 18).unwrap();
+    let found = read("how many buyers by state", &model, &catalogue(), today, &NoMeaning);
+    assert!(matches!(found, Some(MetricOutcome::Read(_, metric)) if metric.name == "buyers"));
 }

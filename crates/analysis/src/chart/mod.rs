@@ -12,7 +12,7 @@ mod map;
 mod number_format;
 mod spread;
 mod suggest;
-mod svg;
+pub(crate) mod svg;
 mod terminal;
 mod time;
 mod vega;
@@ -165,9 +165,14 @@ fn drawing(spec: &Spec, frame: &Frame) -> Result<String, ChartError> {
 /// Renders at twice the size. The only bundled font has no bold face, so bold text gets a thin
 /// outline instead. Quotes in text are escaped, so the attribute cannot occur inside text.
 fn png(svg: &str) -> Result<Vec<u8>, ChartError> {
+    rasterise(svg, draw::WIDTH as u32 * 2)
+}
+
+/// A drawing of this module as a PNG of some width.
+pub(crate) fn rasterise(svg: &str, width: u32) -> Result<Vec<u8>, ChartError> {
     let bold = format!(" stroke=\"{}\" stroke-width=\"0.5\"", svg::INK);
     let svg = svg.replace(" font-weight=\"700\"", &bold);
-    charts_rs::svg_to_png_with_size(&svg, Some(draw::WIDTH as u32 * 2), None)
+    charts_rs::svg_to_png_with_size(&svg, Some(width), None)
         .map_err(|error| ChartError::Raster { reason: error.to_string() })
 }
 

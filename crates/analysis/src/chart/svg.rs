@@ -8,13 +8,13 @@ use std::fmt::Write as _;
 /// The font families: the one that the rasteriser bundles, then those of browsers.
 pub(super) const FONTS: &str = "Roboto, 'Segoe UI', 'Helvetica Neue', Arial, sans-serif";
 /// Titles and values.
-pub(super) const INK: &str = "#1f2933";
+pub(crate) const INK: &str = "#1f2933";
 /// Subtitles and axis labels.
-pub(super) const SOFT: &str = "#5b6774";
+pub(crate) const SOFT: &str = "#5b6774";
 /// Grid lines.
-pub(super) const GRID: &str = "#e4e8ec";
+pub(crate) const GRID: &str = "#e4e8ec";
 /// The baseline of an axis.
-pub(super) const AXIS: &str = "#9aa5b1";
+pub(crate) const AXIS: &str = "#9aa5b1";
 /// The merged rest.
 pub(super) const OTHER: &str = "#a8b0b9";
 /// A palette for all common kinds of colour vision (after Okabe and Ito, without the pale yellow).
@@ -28,7 +28,7 @@ pub(super) fn colour(index: usize) -> &'static str {
 
 /// The anchor of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Anchor {
+pub(crate) enum Anchor {
     Start,
     Middle,
     End,
@@ -36,7 +36,7 @@ pub(super) enum Anchor {
 
 /// The style of a text.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Type {
+pub(crate) struct Type {
     pub size: f64,
     pub colour: &'static str,
     pub bold: bool,
@@ -46,11 +46,11 @@ pub(super) struct Type {
 
 impl Type {
     /// Regular weight, anchored at the start.
-    pub(super) fn new(size: f64, colour: &'static str) -> Self {
+    pub(crate) fn new(size: f64, colour: &'static str) -> Self {
         Self { size, colour, bold: false, anchor: Anchor::Start, turn: 0.0 }
     }
 
-    pub(super) fn bold(self) -> Self {
+    pub(crate) fn bold(self) -> Self {
         Self { bold: true, ..self }
     }
 
@@ -58,7 +58,7 @@ impl Type {
         Self { anchor: Anchor::Middle, ..self }
     }
 
-    pub(super) fn end(self) -> Self {
+    pub(crate) fn end(self) -> Self {
         Self { anchor: Anchor::End, ..self }
     }
 
@@ -88,13 +88,13 @@ impl Area {
 
 /// The elements drawn so far.
 #[derive(Debug, Default)]
-pub(super) struct Canvas {
+pub(crate) struct Canvas {
     body: String,
 }
 
 impl Canvas {
     /// The whole document, with a title and a description for screen readers.
-    pub(super) fn document(self, width: f64, height: f64, title: &str, description: &str) -> String {
+    pub(crate) fn document(self, width: f64, height: f64, title: &str, description: &str) -> String {
         let (w, h, title, description) = (num(width), num(height), escape(title), escape(description));
         format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {w} {h}\" width=\"{w}\" height=\"{h}\" \
@@ -104,7 +104,7 @@ impl Canvas {
         )
     }
 
-    pub(super) fn text(&mut self, x: f64, y: f64, text: &str, style: Type) {
+    pub(crate) fn text(&mut self, x: f64, y: f64, text: &str, style: Type) {
         let anchor = match style.anchor {
             Anchor::Start => "",
             Anchor::Middle => " text-anchor=\"middle\"",
@@ -127,7 +127,23 @@ impl Canvas {
         );
     }
 
-    pub(super) fn line(&mut self, from: (f64, f64), to: (f64, f64), colour: &str, width: f64) {
+    /// Places another drawing, scaled to a width. Returns its height; nothing when it has no size.
+    pub(crate) fn embed(&mut self, svg: &str, at: (f64, f64), width: f64) -> Option<f64> {
+        let (head, body) = svg.trim().split_once('>')?;
+        let (view, _) = head.split_once("viewBox=\"")?.1.split_once('"')?;
+        let sizes: Vec<f64> = view.split(' ').filter_map(|part| part.parse().ok()).collect();
+        let [_, _, wide, tall] = sizes.as_slice() else { return None };
+        let height = width * tall / wide.max(1.0);
+        let (x, y, w, h) = (num(at.0), num(at.1), num(width), num(height));
+        let body = body.strip_suffix("</svg>")?;
+        let _ = write!(
+            self.body,
+            "<svg x=\"{x}\" y=\"{y}\" width=\"{w}\" height=\"{h}\" viewBox=\"{view}\">{body}</svg>"
+        );
+        Some(height)
+    }
+
+    pub(crate) fn line(&mut self, from: (f64, f64), to: (f64, f64), colour: &str, width: f64) {
         let (x1, y1, x2, y2) = (num(from.0), num(from.1), num(to.0), num(to.1));
         let _ = write!(
             self.body,
@@ -237,14 +253,14 @@ pub(super) fn escape(text: &str) -> String {
 }
 
 /// The width of a text at a font size.
-pub(super) fn width(text: &str, size: f64) -> f64 {
+pub(crate) fn width(text: &str, size: f64) -> f64 {
     let text = clean(text);
     charts_rs::measure_text_width_family("Roboto", size as f32, &text)
         .map_or_else(|_| text.chars().count() as f64 * size * 0.56, |area| f64::from(area.right - area.left))
 }
 
 /// The text, truncated with an ellipsis so that it fits.
-pub(super) fn fit(text: &str, size: f64, room: f64) -> String {
+pub(crate) fn fit(text: &str, size: f64, room: f64) -> String {
     let text = clean(text);
     if width(&text, size) <= room {
         return text;
@@ -265,7 +281,7 @@ pub(super) fn fit(text: &str, size: f64, room: f64) -> String {
 }
 
 /// The text in at most `lines` lines; the last one is truncated if there is more.
-pub(super) fn wrap(text: &str, size: f64, room: f64, lines: usize) -> Vec<String> {
+pub(crate) fn wrap(text: &str, size: f64, room: f64, lines: usize) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
     let mut current = String::new();
     let text = clean(text);

@@ -109,12 +109,19 @@ pub(super) async fn choose(
         let why = "no verified answer fits this question. `steward verify add` verifies one".to_owned();
         return Planned::Unanswerable { why, can_answer: Vec::new() };
     }
+    let (worded, notes) = in_words_of_data(app, ask, &visible);
+    // A synonym of a blocked column is refused like its name.
+    if !notes.is_empty()
+        && let Some((table, column)) = blocked::asked_for(&worded.question, &bench.session, &bench.access)
+    {
+        return Planned::Work(refused_column(&table, &column, bench));
+    }
     // A named metric has one definition: no other planner may answer for it.
     if auto
         && talk.earlier.is_none()
-        && let Some(planned) = metric(app, ask, bench, &visible)
+        && let Some(planned) = metric(app, &worded, bench, &visible)
     {
-        return planned;
+        return with_notes(planned, &notes);
     }
     if (auto || ask.planner == Some(Planner::Recipe))
         && talk.earlier.is_none()
@@ -133,7 +140,8 @@ pub(super) async fn choose(
     // A successful answer is learned, which needs the encoder. Its weights load in the background.
     let encoder = app.encoder.clone();
     warming.spawn_blocking(move || encoder.warm());
-    let (local, alternatives) = local(app, ask, talk, bench, &visible, everything).await;
+    let (local, alternatives) = local(app, &worded, talk, bench, &visible, everything).await;
+    let local = with_notes(local, &notes);
     let sure = matches!(&local, Planned::Work(work) if work.confidence >= SURE);
     // The model sees this question only. A follow-up without the previous question would be another
     // question.
@@ -178,6 +186,26 @@ pub(super) async fn choose(
         return Planned::Unanswerable { why, can_answer: Vec::new() };
     }
     local
+}
+
+/// A question with the synonyms of the semantic model exchanged, and what was exchanged. A model
+/// that cannot be read is reported where metrics are looked for.
+fn in_words_of_data(app: &AppContext, ask: &Ask, visible: &Catalogue) -> (Ask, Vec<String>) {
+    let model = app.semantic_model().unwrap_or_default();
+    match semantics::rephrase(&ask.question, &model, visible) {
+        Some(told) => (Ask { question: told.question, ..ask.clone() }, told.notes),
+        None => (ask.clone(), Vec::new()),
+    }
+}
+
+fn with_notes(planned: Planned, notes: &[String]) -> Planned {
+    match planned {
+        Planned::Work(mut work) => {
+            work.assumptions.extend_from_slice(notes);
+            Planned::Work(work)
+        }
+        other => other,
+    }
 }
 
 /// A question that names a metric of the semantic model, compiled from its definition.

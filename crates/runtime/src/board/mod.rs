@@ -12,7 +12,7 @@ mod page;
 mod view;
 
 pub use cache::BoardCache;
-pub use page::board_page;
+pub use page::{BoardFormat, board_file, board_page};
 pub use view::{BoardChoice, BoardView, DataGrantsResolver, FilterChoices, TileColumn, TileRows, TileStatus};
 
 use crate::ask::{AppContext, Ask, Workspace};

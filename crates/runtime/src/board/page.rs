@@ -1,21 +1,81 @@
-//! A board as one HTML page that works offline.
+//! A board as one file: an HTML page that works offline, a PDF or a PNG.
 
 use super::view::{BoardView, TileRows, TileStatus};
+use crate::error::{Error, Result};
 use steward_analysis::report::{self, BoardInput, TileBody, TileInput};
 use steward_domain::{BoardFilter, TileView, TileWidth};
+
+/// The format of an exported board.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BoardFormat {
+    /// One page with charts, rows and statements.
+    #[default]
+    Html,
+    /// Pages for print, as pictures.
+    Pdf,
+    /// One picture.
+    Png,
+}
+
+impl BoardFormat {
+    /// The format of a file by its ending.
+    #[must_use]
+    pub fn of_ending(ending: &str) -> Option<Self> {
+        match ending.to_lowercase().as_str() {
+            "html" | "htm" => Some(Self::Html),
+            "pdf" => Some(Self::Pdf),
+            "png" => Some(Self::Png),
+            _ => None,
+        }
+    }
+
+    /// The ending of its files.
+    #[must_use]
+    pub fn ending(self) -> &'static str {
+        match self {
+            Self::Html => "html",
+            Self::Pdf => "pdf",
+            Self::Png => "png",
+        }
+    }
+
+    /// Its media type.
+    #[must_use]
+    pub fn media_type(self) -> &'static str {
+        match self {
+            Self::Html => "text/html; charset=utf-8",
+            Self::Pdf => "application/pdf",
+            Self::Png => "image/png",
+        }
+    }
+}
+
+/// The file of a board as one viewer sees it. `seen_by` names the user whose grants were used.
+pub fn board_file(view: &BoardView, seen_by: &str, format: BoardFormat) -> Result<Vec<u8>> {
+    let input = board_input(view, seen_by);
+    match format {
+        BoardFormat::Html => Ok(report::board(&input).into_bytes()),
+        BoardFormat::Pdf => report::board_pdf(&input).map_err(Error::from),
+        BoardFormat::Png => report::board_png(&input).map_err(Error::from),
+    }
+}
 
 /// The page of a board as one viewer sees it. `seen_by` names the user whose grants were used.
 #[must_use]
 pub fn board_page(view: &BoardView, seen_by: &str) -> String {
+    report::board(&board_input(view, seen_by))
+}
+
+fn board_input<'a>(view: &'a BoardView, seen_by: &str) -> BoardInput<'a> {
     let mut facts = vec![format!("As of {}", view.as_of.to_chrono().format("%Y-%m-%d %H:%M:%S UTC"))];
     facts.push(format!("As seen by {seen_by}"));
     facts.extend(view.filters.iter().filter(|one| one.filter.is_set()).map(|one| filter_text(&one.filter)));
-    let input = BoardInput {
+    BoardInput {
         title: view.board.name.to_string(),
         facts,
         tiles: view.tiles.iter().map(tile_input).collect(),
-    };
-    report::board(&input)
+    }
 }
 
 /// A filter as text.

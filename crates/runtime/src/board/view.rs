@@ -246,6 +246,8 @@ impl AppContext {
         }
         let today = self.clock.now().to_chrono().date_naive();
         let meaning = |a: &str, b: &str| self.encoder.similarity(a, b);
+        let worded = semantics::rephrase(question, model, visible);
+        let question = worded.as_ref().map_or(question, |worded| &worded.question);
         match semantics::read(question, model, visible, today, &meaning) {
             None => Ok(None),
             Some(semantics::MetricOutcome::Read(reading, metric)) => Ok(Some((*reading, metric.definition))),

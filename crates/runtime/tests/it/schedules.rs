@@ -327,3 +327,60 @@ async fn a_tick_runs_with_the_grants_of_its_moment() {
     let last = entries.last().unwrap();
     assert!(last.entry.event_data.to_string().contains("they left"));
 }
+
+/// Replicas die while they settle ticks and send. Each time the alert is raised there is one
+/// delivery, whatever else is cut off.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn killed_replicas_raise_an_alert_once() {
+    let bench = Bench::over(Fixture::new());
+    let (url, heard) = receiver(0);
+    let deliverer = || Deliverer::new(door(&url), None);
+    let runner = bench.runner().await;
+    let schedule = runner.add_schedule(bench.question("every hour", CatchUp::Last), "test").await.unwrap();
+    let new = NewAlert {
+        schedule: schedule.id,
+        name: Label::new("low").unwrap(),
+        condition: AlertCondition::Below(10.0),
+        quiet: None,
+        notify: vec![DeliveryTarget::Webhook(url.clone())],
+    };
+    runner.add_alert(&scope(), new, "test").await.unwrap();
+    let replicas = [bench.runner().await, bench.runner().await, bench.runner().await];
+    let (mut killed, mut seed, mut raised, mut stands) = (0, 5_u64, 0, false);
+    for amount in [12, 4, 3, 20, 1, 2, 2, 30, 5] {
+        raised += usize::from(amount < 10 && !stands);
+        stands = amount < 10;
+        bench.write_stock(amount);
+        bench.clock.advance(Duration::from_secs(3600));
+        for _ in 0..8 {
+            let rounds: Vec<_> = replicas
+                .iter()
+                .map(|replica| {
+                    let (replica, deliverer) = (replica.clone(), deliverer());
+                    tokio::spawn(async move { replica.round(&deliverer).await })
+                })
+                .collect();
+            for round in rounds {
+                seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(11);
+                tokio::time::sleep(Duration::from_micros((seed >> 33) % 6000)).await;
+                round.abort();
+                killed += usize::from(round.await.is_err_and(|stopped| stopped.is_cancelled()));
+            }
+            Service::new(runner.clone(), once()).run(CancellationToken::new(), quiet()).await.unwrap();
+        }
+        // What a killed replica had claimed is free again after a minute.
+        for _ in 0..3 {
+            bench.work(&runner, &deliverer()).await;
+            bench.clock.advance(Duration::from_secs(70));
+        }
+    }
+    let deliveries: Vec<Delivery> =
+        list_saved(&*bench.fixture.app.store, &scope(), Page::first(50)).await.unwrap();
+    assert_eq!(deliveries.len(), raised, "{killed} killed: {deliveries:?}");
+    assert!(deliveries.iter().all(|one| one.status == DeliveryStatus::Delivered), "{deliveries:?}");
+    let heard = heard.lock().unwrap();
+    let ids: BTreeSet<&str> =
+        heard.iter().flat_map(|text| text.lines()).filter(|line| line.starts_with("steward-delivery")).collect();
+    assert_eq!(ids.len(), raised, "{ids:?}");
+    assert!(killed > 20, "{killed}");
+}

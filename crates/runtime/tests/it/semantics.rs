@@ -213,3 +213,33 @@ async fn changed_definitions_report_changed_answers() {
     let changes = app.semantics_diff(&ask("", &[]), &read_semantics(&file).unwrap()).await.unwrap();
     assert!(changes.iter().all(|change| change.outcome == CheckOutcome::Same));
 }
+
+#[tokio::test]
+async fn synonyms_of_columns_and_values_are_read_as_what_they_stand_for() {
+    let model = r#"
+tables:
+  sales:
+    columns:
+      amount: { synonyms: [takings, money earned] }
+      state: { synonyms: [region], values: { Arizona: [the grand canyon state] } }
+"#;
+    let fixture = with_model(model);
+    let data = [retail("sales.csv")];
+    for (question, plain) in [
+        ("total takings by region", "total amount by state"),
+        ("total money earned in the grand canyon state", "total amount in Arizona"),
+    ] {
+        let (told, known) =
+            (fixture.ask(ask(question, &data)).await, fixture.ask(ask(plain, &data)).await);
+        assert_eq!(found(&told), found(&known), "{question}");
+        assert!(told.assumptions.iter().any(|note| note.contains("was read as")), "{:?}", told.assumptions);
+        assert!(known.assumptions.iter().all(|note| !note.contains("was read as")));
+    }
+    // A blocked column is refused by its synonym, too.
+    let policy = steward_domain::RequestPolicy {
+        blocked_patterns: vec!["amount".to_owned()],
+        ..steward_domain::RequestPolicy::default()
+    };
+    let refused = fixture.ask(crate::Ask { policy, ..ask("total takings by region", &data) }).await;
+    assert!(refused.error_code.is_some(), "{}", refused.answer);
+}

@@ -21,7 +21,7 @@ use steward_domain::{
     Board, BoardFilter, BoardId, BoardLinkId, Label, TaskId, TileContent, TileId, TileView, TileWidth, UserId,
 };
 use steward_runtime::ask::Ask;
-use steward_runtime::board::{BoardChoice, BoardView, NewTile, TileEdit, board_page};
+use steward_runtime::board::{BoardChoice, BoardFormat, BoardView, NewTile, TileEdit, board_file, board_page};
 use steward_runtime::list_saved;
 
 /// A board to create.
@@ -106,6 +106,8 @@ struct Look {
     filters: Option<String>,
     #[serde(default)]
     refresh: bool,
+    #[serde(default)]
+    format: BoardFormat,
 }
 
 impl Look {
@@ -150,10 +152,11 @@ pub(super) fn routes(api: &mut Api) {
         .query("refresh", refresh.clone(), "Read anew.")
         .gives_object(200, "`board`, `as_of`, `fresh_until`, `cached`, `filters`, `tiles`.")
         .to(get(view));
-    api.get("/api/v1/boards/{id}/export", "A board with its rows as one HTML file that works offline")
+    api.get("/api/v1/boards/{id}/export", "A board with its rows as one file that works offline")
         .query("filters", filters, "A JSON list of filters in place of the board's.")
         .query("refresh", refresh, "Read anew.")
-        .gives_kind(200, "The file.", "text/html")
+        .query("format", json!({ "enum": ["html", "pdf", "png"] }), "The format; `html` by default.")
+        .gives_kinds(200, "The file.", &["text/html", "application/pdf", "image/png"])
         .to(get(export));
     api.post("/api/v1/boards/{id}/tiles", "Pin one of your answers, or words")
         .takes::<TileRequest>()
@@ -279,15 +282,20 @@ async fn export(
     Queried(wanted): Queried<Look>,
 ) -> Result<Response, Problem> {
     let view = look(&site, &identity, id, &wanted).await?;
-    let page = board_page(&view, identity.user.as_str());
+    let user = identity.user.clone();
     let name: String =
         view.board.name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+    let format = wanted.format;
+    // Pictures take a while to draw.
+    let drawn = tokio::task::spawn_blocking(move || board_file(&view, user.as_str(), format)).await;
+    let failed = |_| Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "RUN034", "the board could not be drawn");
+    let file = drawn.map_err(failed)??;
     let headers = [
-        (CONTENT_TYPE, "text/html; charset=utf-8".to_owned()),
-        (CONTENT_DISPOSITION, format!("attachment; filename=\"{name}.html\"")),
+        (CONTENT_TYPE, format.media_type().to_owned()),
+        (CONTENT_DISPOSITION, format!("attachment; filename=\"{name}.{}\"", format.ending())),
         (CONTENT_SECURITY_POLICY, DOCUMENT_POLICY.to_owned()),
     ];
-    Ok((headers, page).into_response())
+    Ok((headers, file).into_response())
 }
 
 /// The content security policy of a static document.

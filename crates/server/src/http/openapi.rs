@@ -198,6 +198,14 @@ impl Route<'_> {
         self
     }
 
+    /// Like `gives_kind`, for files whose media type the request chooses.
+    pub(super) fn gives_kinds(mut self, status: u16, about: &'static str, kinds: &[&str]) -> Self {
+        let schema = |kind: &&str| ((*kind).to_owned(), json!({ "schema": { "type": "string" } }));
+        let content: Map<String, Json> = kinds.iter().map(schema).collect();
+        self.doc.answers.push((status, about, Json::Object(content)));
+        self
+    }
+
     /// Declares that the last response is also available as an event stream.
     pub(super) fn or_events(mut self) -> Self {
         if let Some((_, _, Json::Object(content))) = self.doc.answers.last_mut() {

@@ -12,7 +12,7 @@ use steward_domain::{
 };
 use steward_journal::random::SystemRandom;
 use steward_runtime::ask::{AppContext, Ask};
-use steward_runtime::board::{BoardChoice, BoardView, NewTile, TileEdit, TileStatus, board_page};
+use steward_runtime::board::{BoardChoice, BoardFormat, BoardView, NewTile, TileEdit, TileStatus, board_file};
 use steward_runtime::list_saved;
 use steward_server::identity::Secret;
 use steward_store::Page;
@@ -77,11 +77,11 @@ pub(crate) enum BoardCommand {
         /// Seconds; 0 disables the cache.
         seconds: u32,
     },
-    /// Write a board with its rows to one HTML file that works offline.
+    /// Write a board with its rows to one file that works offline: HTML, PDF or PNG.
     Export {
         /// Its name or id.
         id: String,
-        /// The output file.
+        /// The output file. Its ending is the format: .html, .pdf or .png.
         #[arg(long, value_name = "FILE")]
         out: PathBuf,
         #[command(flatten)]
@@ -316,10 +316,15 @@ pub(super) async fn run(context: &Context, command: BoardCommand) -> Result<(), 
             told(context, &board, &format!("results are shown again for {seconds} s"));
         }
         BoardCommand::Export { id, out, look } => {
+            let ending = out.extension().and_then(std::ffi::OsStr::to_str).unwrap_or_default();
+            let format = BoardFormat::of_ending(ending).ok_or_else(|| {
+                let why = format!("{}: name a file that ends with .html, .pdf or .png", out.display());
+                Failure::user("RUN034", why)
+            })?;
             let view = look_at(context, &app, &id, &look.filter).await?;
             let unwritten =
                 |error: std::io::Error| Failure::user("RUN034", format!("{}: {error}", out.display()));
-            std::fs::write(&out, board_page(&view, user.as_str())).map_err(unwritten)?;
+            std::fs::write(&out, board_file(&view, user.as_str(), format)?).map_err(unwritten)?;
             say(format!("wrote {}", out.display()));
         }
         BoardCommand::Link { id, hours, viewer, filter, server } => {
