@@ -20,7 +20,7 @@ use steward_domain::{
 };
 use steward_policy::{AdmittedCall, Caller};
 use steward_tools::mcp::{
-    CompletionQuery, Features, Handle, Prompt, Resource, ResourceTemplate, Suggestions,
+    CompletionQuery, Features, Handle, Prompt, Resource, ResourceTemplate, State, Suggestions,
 };
 use steward_tools::{Context, Error, Output, Registered, Settings, Tool, builtin};
 use tokio::sync::{oneshot, watch};
@@ -121,10 +121,12 @@ impl ResourceTool {
     }
 }
 
-/// The tools for what a running server offers. A tool of the server with the same name comes first.
+/// The tools for what a running server offers. What a server offers that does not run is unknown, so
+/// it has all of them. A tool of the server with the same name comes first.
 pub(super) fn resource_tools(server: &Handle, taken: &[Registered], now: Timestamp) -> Vec<Registered> {
-    let features = server.features();
-    let offered = ResourceTool::ALL.into_iter().filter(|tool| tool.is_offered(features));
+    let features = (server.state() == State::Ready).then(|| server.features());
+    let is_offered = |tool: &ResourceTool| features.is_none_or(|features| tool.is_offered(features));
+    let offered = ResourceTool::ALL.into_iter().filter(is_offered);
     let registered = offered.filter_map(|tool| {
         let name = tool.full_name(server.name())?;
         let is_taken = taken.iter().any(|other| other.definition.tool_name == name);
