@@ -118,6 +118,7 @@ def main():
         "page": lambda: page(binary, arguments),
         "work": lambda: work(binary, arguments),
         "team": lambda: team(binary, arguments),
+        "apps": lambda: browser(arguments, "mcp_apps.mjs", binary, arguments.pictures),
         "access": lambda: script("access.py", binary),
         "boards": lambda: script("boards.py", binary),
         "conversations": lambda: script("conversations.py", binary),

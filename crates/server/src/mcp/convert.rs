@@ -16,6 +16,9 @@ use serde_json::{Value as Json, json};
 use steward_domain::ErrorClass;
 use steward_tools::{Content, Output};
 
+/// The media type of a view of MCP Apps.
+pub(crate) const VIEW_TYPE: &str = "text/html;profile=mcp-app";
+
 pub(super) fn tool(offered: Offered) -> Tool {
     let annotations = ToolAnnotations::new()
         .read_only(offered.read_only)
@@ -26,7 +29,15 @@ pub(super) fn tool(offered: Offered) -> Tool {
         Tool::new(offered.name, offered.description, offered.input_schema).with_annotations(annotations);
     tool.title = offered.title;
     tool.output_schema = offered.output_schema;
+    tool.meta = offered.view.map(|uri| ui_meta(json!({ "resourceUri": uri })));
     tool
+}
+
+/// The metadata of MCP Apps.
+fn ui_meta(ui: Json) -> MetaObject {
+    let mut meta = MetaObject::new();
+    meta.0.insert("ui".into(), ui);
+    meta
 }
 
 pub(super) fn resource(from: Resource) -> rmcp::model::Resource {
@@ -64,6 +75,12 @@ pub(super) fn body(from: ResourceBody) -> ResourceContents {
         ResourceBody::Text { uri, mime_type, text } => (ResourceContents::text(text, uri), mime_type),
         ResourceBody::Blob { uri, mime_type, bytes } => {
             (ResourceContents::blob(STANDARD.encode(bytes), uri), mime_type)
+        }
+        ResourceBody::View { uri, html } => {
+            // No domain: the host allows no connection, no foreign file and no frame.
+            let csp = json!({ "connectDomains": [], "resourceDomains": [], "frameDomains": [] });
+            let ui = json!({ "csp": csp, "prefersBorder": true });
+            (ResourceContents::text(html, uri).with_meta(ui_meta(ui)), Some(VIEW_TYPE.to_owned()))
         }
     };
     match mime_type {

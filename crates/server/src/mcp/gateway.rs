@@ -266,6 +266,8 @@ pub struct Offered {
     pub idempotent: bool,
     /// Whether it reaches systems outside of Steward.
     pub open_world: bool,
+    /// The UI resource that shows its results (MCP Apps).
+    pub view: Option<&'static str>,
 }
 
 impl Offered {
@@ -285,6 +287,7 @@ impl Offered {
             destructive: false,
             idempotent: true,
             open_world: false,
+            view: None,
         }
     }
 }
@@ -356,6 +359,13 @@ pub enum ResourceBody {
         mime_type: Option<String>,
         /// The bytes. They are sent as base64.
         bytes: Vec<u8>,
+    },
+    /// A UI resource (MCP Apps) that loads nothing from any host.
+    View {
+        /// The URI, `ui://…`.
+        uri: String,
+        /// The HTML document.
+        html: String,
     },
 }
 

@@ -244,6 +244,9 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// The maximum delay of the acknowledgement of a response to a task.
 const ACKNOWLEDGE: Duration = Duration::from_secs(2);
 
+/// The extension of MCP Apps.
+const APPS: &str = "io.modelcontextprotocol/ui";
+
 fn no_task(id: &str) -> Failure {
     Failure::unknown(format!("there is no task {id}"))
 }
@@ -255,7 +258,7 @@ fn misplaced() -> ErrorData {
 #[allow(deprecated, reason = "subscribe, unsubscribe and setLevel serve revisions up to 2025-11-25")]
 impl ServerHandler for Handler {
     fn get_info(&self) -> ServerConfig {
-        let capabilities = ServerCapabilities::builder()
+        let mut capabilities = ServerCapabilities::builder()
             .enable_logging()
             .enable_completions()
             .enable_prompts()
@@ -267,6 +270,9 @@ impl ServerHandler for Handler {
             .enable_tool_list_changed()
             .enable_tasks()
             .build();
+        let views = serde_json::json!({ "mimeTypes": [convert::VIEW_TYPE] });
+        let views = views.as_object().cloned().unwrap_or_default();
+        capabilities.extensions.get_or_insert_default().insert(APPS.to_owned(), views);
         let identity = &self.shared.identity;
         let mut implementation = Implementation::new(&identity.name, &identity.version);
         implementation.title.clone_from(&identity.title);

@@ -22,6 +22,7 @@ mod session;
 mod stdio;
 mod tasks;
 
+pub(crate) use convert::VIEW_TYPE;
 pub use gateway::{
     Argument, Caller, Changes, Client, Completion, CompletionRequest, Failure, Gateway, Identity, Kind,
     Message, Offered, Page, Prompt, Resource, ResourceBody, Speaker, TaskState, TaskStatus, TaskSupport,

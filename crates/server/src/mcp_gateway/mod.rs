@@ -8,10 +8,12 @@
 //!   name.
 
 mod approve;
+mod apps;
 mod files;
 pub(crate) use files::kind_of;
 mod names;
 mod tasks;
+mod upstream;
 mod verbs;
 
 use crate::mcp::{
@@ -32,10 +34,10 @@ use steward_runtime::ask::placed;
 use steward_runtime::run::{RunStatus, Runner};
 use steward_runtime::toolbox::Toolbox;
 use steward_store::Scope;
-use steward_tools::call::Request;
+use steward_tools::call::{Receipt, Request};
 use steward_tools::registry::Filter;
 use steward_tools::{Content, Error, Output, Registered};
-use tokio::sync::{broadcast, watch};
+use tokio::sync::broadcast;
 use verbs::{offered, verbs};
 
 /// Which registered tools are listed under their own names.
@@ -62,7 +64,6 @@ pub struct ToolboxGateway {
     runner: Runner,
     user: UserId,
     exposure: ToolExposure,
-    quiet: watch::Sender<u64>,
     updates: broadcast::Sender<Arc<str>>,
 }
 
@@ -70,8 +71,6 @@ pub struct ToolboxGateway {
 const TIME: Duration = Duration::from_secs(300);
 /// The page size of resources.
 const PAGE: usize = 100;
-/// The maximum size of a resource.
-const RESOURCE_BYTES: u64 = 16 * 1024 * 1024;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -107,14 +106,7 @@ impl ToolboxGateway {
     /// A gateway over this toolbox. `user` is the caller if the transport does not authenticate.
     #[must_use]
     pub fn new(toolbox: Arc<Toolbox>, runner: Runner, user: UserId, exposure: ToolExposure) -> Self {
-        Self {
-            toolbox,
-            runner,
-            user,
-            exposure,
-            quiet: watch::Sender::new(0),
-            updates: broadcast::Sender::new(16),
-        }
+        Self { toolbox, runner, user, exposure, updates: broadcast::Sender::new(16) }
     }
 
     /// The caller of policy for a client.
@@ -139,20 +131,31 @@ impl ToolboxGateway {
         arguments: JsonObject,
         session: &Session,
     ) -> Result<Output, Failure> {
-        let mut request = Request::new(self.caller(session.caller()), tool, arguments);
-        request.default_provenance = Provenance::Untrusted;
-        request.context = session.context(TIME);
-        let receipt = match self.toolbox.call(&request).await {
-            Err(steward_runtime::Error::Tools(Error::ApprovalNeeded(needed))) => {
-                self.approved(request, &needed, session).await?
-            }
-            other => other.map_err(failed)?,
-        };
+        let mut receipt = self.receipt(tool, arguments, session).await?;
+        self.address_links(&mut receipt);
         let mut output = receipt.output;
         for note in receipt.notes {
             output.content.push(Content::Text { text: format!("[{note}]") });
         }
         Ok(output)
+    }
+
+    /// Calls a tool, with the approval of the client's user if that is needed.
+    async fn receipt(
+        &self,
+        tool: &str,
+        arguments: JsonObject,
+        session: &Session,
+    ) -> Result<Receipt, Failure> {
+        let mut request = Request::new(self.caller(session.caller()), tool, arguments);
+        request.default_provenance = Provenance::Untrusted;
+        request.context = session.context(TIME);
+        match self.toolbox.call(&request).await {
+            Err(steward_runtime::Error::Tools(Error::ApprovalNeeded(needed))) => {
+                self.approved(request, &needed, session).await
+            }
+            other => other.map_err(failed),
+        }
     }
 
     async fn search(&self, wanted: Search, session: &Session) -> Result<Output, Failure> {
@@ -387,59 +390,51 @@ impl Gateway for ToolboxGateway {
         let from = cursor
             .map_or(Ok(0), str::parse::<usize>)
             .map_err(|_| Failure::unknown("a cursor that was not given out"))?;
-        let items: Vec<Resource> = files
-            .iter()
-            .skip(from)
-            .take(PAGE)
-            .filter_map(|(path, size)| {
-                let uri = self.address(path)?;
-                let name = path.file_name()?.to_string_lossy().into_owned();
-                Some(Resource {
-                    uri,
-                    name,
-                    mime_type: Some(kind_of(path).into()),
-                    size: Some(*size),
-                    ..Resource::default()
-                })
+        let upstream = self.server_resources(caller).await;
+        let total = apps::resources().count() + files.len() + upstream.len();
+        let artifacts = files.iter().filter_map(|(path, size)| {
+            let uri = self.address(path)?;
+            let name = path.file_name()?.to_string_lossy().into_owned();
+            Some(Resource {
+                uri,
+                name,
+                mime_type: Some(kind_of(path).into()),
+                size: Some(*size),
+                ..Resource::default()
             })
-            .collect();
-        let next = (from + PAGE < files.len()).then(|| (from + PAGE).to_string());
+        });
+        let items = apps::resources().chain(artifacts).chain(upstream).skip(from).take(PAGE).collect();
+        let next = (from + PAGE < total).then(|| (from + PAGE).to_string());
         Ok(Page { items, next })
     }
 
-    async fn resource_templates(&self, _: Option<&str>, _: &Client) -> Result<Page<Template>, Failure> {
+    async fn resource_templates(&self, _: Option<&str>, caller: &Client) -> Result<Page<Template>, Failure> {
         let template = Template {
             uri_template: "artifact://{kind}/{task}/{file}".into(),
             name: "artifact".into(),
             description: Some("A table, chart, report or large result that a task made.".into()),
             ..Template::default()
         };
-        Ok(Page { items: vec![template], next: None })
+        let items = std::iter::once(template).chain(self.server_templates(caller).await).collect();
+        Ok(Page { items, next: None })
     }
 
     async fn read(&self, uri: &str, session: &Session) -> Result<Vec<ResourceBody>, Failure> {
+        if let Some(view) = apps::read(uri) {
+            return Ok(vec![view]);
+        }
+        if let Some(read) = self.read_server_resource(uri, session).await {
+            return read;
+        }
         let missing = || Failure::unknown(format!("there is no resource {uri}"));
         if !self.may_read(uri, session).await {
             return Err(missing());
         }
         let path = self.behind(uri).ok_or_else(missing)?;
-        let size = tokio::fs::metadata(&path).await.map_err(|_| missing())?.len();
-        if size > RESOURCE_BYTES {
-            return Err(Failure::tool(
-                "TOL014",
-                format!("{uri} has {size} bytes; read the file itself"),
-                ErrorClass::User,
-            ));
-        }
-        let bytes = tokio::fs::read(&path).await.map_err(|_| missing())?;
-        let (uri, mime_type) = (uri.to_owned(), Some(kind_of(&path).to_owned()));
-        Ok(vec![match String::from_utf8(bytes) {
-            Ok(text) => ResourceBody::Text { uri, mime_type, text },
-            Err(error) => ResourceBody::Blob { uri, mime_type, bytes: error.into_bytes() },
-        }])
+        Ok(vec![files::body(uri, &path, None).await?])
     }
 
-    async fn prompts(&self, _: &Client) -> Vec<Prompt> {
+    async fn prompts(&self, caller: &Client) -> Vec<Prompt> {
         let skills = self.toolbox.skills();
         let request =
             Argument { name: "request".into(), description: Some("What is wanted.".into()), required: false };
@@ -449,12 +444,20 @@ impl Gateway for ToolboxGateway {
             arguments: vec![request.clone()],
             ..Prompt::default()
         };
-        skills.skills.iter().map(prompt).collect()
+        let upstream = self.server_prompts(caller).await;
+        skills.skills.iter().map(prompt).chain(upstream).collect()
     }
 
-    async fn prompt(&self, name: &str, arguments: JsonObject, _: &Session) -> Result<Vec<Message>, Failure> {
+    async fn prompt(
+        &self,
+        name: &str,
+        arguments: JsonObject,
+        session: &Session,
+    ) -> Result<Vec<Message>, Failure> {
         let skills = self.toolbox.skills();
-        let skill = skills.get(name).ok_or_else(|| Failure::unknown(format!("there is no prompt {name}")))?;
+        let Some(skill) = skills.get(name) else {
+            return self.get_server_prompt(name, arguments, session).await;
+        };
         let mut text = skill.body().map_err(Failure::from)?;
         if let Some(request) = arguments.get("request").and_then(Json::as_str) {
             text.push_str("\n\n");
@@ -464,6 +467,9 @@ impl Gateway for ToolboxGateway {
     }
 
     async fn complete(&self, completion: CompletionRequest, caller: &Client) -> Result<Completion, Failure> {
+        if let Some(found) = self.complete_upstream(&completion, caller).await {
+            return found;
+        }
         if completion.prompt || completion.argument != "tool" {
             return Ok(Completion::default());
         }
@@ -478,8 +484,8 @@ impl Gateway for ToolboxGateway {
     fn changed(&self) -> Changes {
         Changes {
             tools: self.toolbox.registry().changed(),
-            resources: self.quiet.subscribe(),
-            prompts: self.quiet.subscribe(),
+            resources: self.toolbox.catalogue_changes(),
+            prompts: self.toolbox.catalogue_changes(),
             updated: self.updates.subscribe(),
         }
     }

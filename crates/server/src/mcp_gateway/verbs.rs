@@ -1,5 +1,6 @@
 //! The tools on offer: Steward's own verbs, and registered tools under their own names.
 
+use super::apps::view_of;
 use crate::mcp::Offered;
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
@@ -21,11 +22,17 @@ pub(super) fn offered(tool: &Registered) -> Offered {
         destructive: !read_only,
         idempotent: definition.idempotency != Idempotency::None,
         open_world: definition.server.is_some(),
+        view: None,
     }
 }
 
 /// The verbs of Steward.
 pub(super) fn verbs() -> Vec<Offered> {
+    let with_view = |tool: Offered| Offered { view: view_of(&tool.name), ..tool };
+    plain_verbs().into_iter().map(with_view).collect()
+}
+
+fn plain_verbs() -> Vec<Offered> {
     let schema = |properties: Json, required: &[&str]| {
         let schema = json!({ "type": "object", "properties": properties, "required": required, "additionalProperties": false });
         Arc::new(schema.as_object().cloned().unwrap_or_default())

@@ -14,6 +14,7 @@ mod drivers;
 mod example_workflows;
 mod guides;
 mod home;
+mod mcp_upstream;
 mod models;
 mod records;
 mod runs;
