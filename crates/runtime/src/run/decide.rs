@@ -86,8 +86,7 @@ impl Runner {
                 "a single call cannot be modified: reject it and make another".to_owned(),
             )),
             HumanAction::Reject => {
-                let waiting =
-                    approvals.reject(&Scope::System, &shown, &decided.by, &decided.message).await?;
+                let waiting = approvals.reject(&Scope::System, &shown, &decided.by, &decided.message).await?;
                 Ok(DecisionOutcome::NotCalled(Box::new(waiting)))
             }
             HumanAction::Approve => {

@@ -4,8 +4,9 @@
 //! Invariants
 //! - A notice is a delivery: it is in the store before it is sent, it is retried, and each attempt
 //!   has a receipt.
-//! - The id of a notice is derived from its subject and its target, so each is sent once, whichever
-//!   process finds it and however often that restarts.
+//! - The id of a notice is derived from its subject and its target: a notice that is in the store is
+//!   not written again after a restart. Two processes that find it in the same moment send it under
+//!   the same id.
 //! - A notice holds no arguments and no results: these are read where they are shown, with the
 //!   rights of the reader.
 
@@ -17,7 +18,8 @@ use serde_json::{Value as Json, json};
 use sha2::{Digest as _, Sha256};
 use std::collections::BTreeSet;
 use steward_domain::{
-    Delivery, DeliveryId, DeliveryStatus, DeliveryTarget, EventType, Task, TaskId, TaskStatus, UserId,
+    Delivery, DeliveryId, DeliveryStatus, DeliveryTarget, EventType, SavedKind, Task, TaskId, TaskStatus,
+    UserId,
 };
 use steward_store::{GateDecision, Page, Scope};
 
@@ -101,6 +103,11 @@ impl Runner {
         };
         let named = json!(["steward approval notice", content.get("event"), task, subject, target]);
         let id = DeliveryId(uuid_of(&named.to_string()));
+        let store = &*self.app().store;
+        let written = store.saved(&Scope::User(user.clone()), SavedKind::Delivery, id.0).await?;
+        if written.is_some() {
+            return Ok(());
+        }
         let now = self.now();
         let delivery = Delivery {
             id,
@@ -117,12 +124,7 @@ impl Runner {
         };
         let data = json!({ "action": "added", "delivery": id, "task": task });
         let changes = vec![put_saved(delivery, None)?];
-        let store = &*self.app().store;
-        match write_saved(store, user, id.0, EventType::DeliveryTried, "notices", data, changes).await {
-            // It was written before.
-            Err(Error::Store(steward_store::Error::Conflict { .. })) => Ok(()),
-            other => other,
-        }
+        write_saved(store, user, id.0, EventType::DeliveryTried, "notices", data, changes).await
     }
 }
 

@@ -5,8 +5,8 @@ use crate::user;
 use crate::workers::runner;
 use serde_json::{Value as Json, json};
 use steward_domain::{
-    Delivery, DeliveryTarget, HumanAction, JsonObject, Label, SavedEntity as _, SavedKind, TaskId, TaskStatus,
-    Timestamp, UserId,
+    Delivery, DeliveryTarget, HumanAction, JsonObject, Label, SavedEntity as _, SavedKind, TaskId,
+    TaskStatus, Timestamp, UserId,
 };
 use steward_models::Models;
 use steward_policy::Caller;
@@ -105,7 +105,7 @@ impl Audience for Webhooks {
 }
 
 async fn notices(shop: &Shop) -> Vec<Delivery> {
-    let (store, end) = (&shop.fixture.app.store, Timestamp::from_micros(i64::MAX / 2));
+    let (store, end) = (&shop.fixture.app.store, Timestamp::from_micros(4_102_444_800_000_000));
     let items = store.due_items(SavedKind::Delivery, end, 100).await.unwrap();
     items.into_iter().filter_map(|item| Delivery::from_item(item.into_inner())).collect()
 }
