@@ -80,6 +80,12 @@ def into_sqlite(path, shop):
     file.close()
 
 
+def literal(value):
+    if value is None:
+        return "NULL"
+    return str(value) if isinstance(value, (int, float)) else f"'{value}'"
+
+
 def into_duckdb(connection, shop):
     """The same rows in DuckDB, with the days that MetricFlow counts over."""
     connection.execute("CREATE SCHEMA shop")
@@ -89,8 +95,8 @@ def into_duckdb(connection, shop):
             plain = plain.replace(f" REFERENCES {other}", "\0").replace("\0(customer_id)", "")
             plain = plain.replace("\0(store_id)", "").replace("\0(order_id)", "").replace("\0(product_id)", "")
         connection.execute(f"CREATE TABLE shop.{name} ({plain})")
-        marks = ",".join("?" * len(shop[name][0]))
-        connection.executemany(f"INSERT INTO shop.{name} VALUES ({marks})", shop[name])
+        values = ", ".join(f"({', '.join(map(literal, row))})" for row in shop[name])
+        connection.execute(f"INSERT INTO shop.{name} VALUES {values}")
     connection.execute(
         "CREATE TABLE shop.time_spine AS SELECT CAST(day AS DATE) AS ds FROM "
         f"generate_series(DATE '{FIRST}', DATE '{LAST}', INTERVAL 1 DAY) AS days(day)"

@@ -110,7 +110,7 @@ def main():
         f"INSERT INTO sales VALUES ({', '.join('?' * len(rows[0]))})", [tuple(row.values()) for row in rows]
     )
     plain = lambda rows: sorted(
-        tuple(f"{float(cell):.8e}" if isinstance(cell, (int, float)) else cell for cell in row) for row in rows
+        tuple(f"{float(cell) * (1 + 1e-12):.8e}" if isinstance(cell, (int, float)) else cell for cell in row) for row in rows
     )
     with tempfile.TemporaryDirectory() as home:
         steward = subprocess.Popen(

@@ -1,10 +1,10 @@
 //! Answers lines of JSON for programs that compare the answers with others: `bench/metrics/`,
 //! `bench/verified/`.
 //!
-//! `answer_lines HOME DATA…` reads one request a line and writes one line for it: `{"ask": QUESTION}`
-//! gives `planner`, `verified`, `columns`, `rows`, `sql` and `answer`; `{"verify": QUESTION, "sql":
-//! …}` the id of a verified answer; `{"check": true}` what `steward verify run` finds;
-//! `{"unverify": ID}` takes one back. The definitions are those of `HOME/semantics`. No model.
+//! `answer_lines HOME DATA…` reads one request a line and writes one line for it:
+//! `{"ask": QUESTION}` gives `planner`, `verified`, `columns`, `rows`, `sql` and `answer`;
+//! `{"verify": QUESTION, "sql": …}` the id of a verified answer; `{"check": true}` what
+//! `steward verify run` finds; `{"unverify": ID}` takes one back. The definitions are those of `HOME/semantics`. No model.
 #![allow(
     clippy::expect_used,
     clippy::print_stdout,

@@ -8,8 +8,8 @@ use super::board::{BoardInput, TileBody, TileInput};
 use super::html::harmless;
 use super::pdf;
 use super::text::{Block, blocks};
-use crate::chart::{NumberFormat, rasterise};
 use crate::chart::svg::{AXIS, Canvas, GRID, INK, SOFT, Type, fit, width, wrap};
+use crate::chart::{NumberFormat, rasterise};
 use crate::error::{Error, Result};
 use crate::frame::{Frame, Kind};
 
@@ -75,7 +75,8 @@ fn pages(input: &BoardInput<'_>, limit: Option<f64>) -> Vec<Page> {
     };
     let mut is_fresh = true;
     for row in rows(&input.tiles) {
-        let tallest = row.iter().map(|(tile, _, wide)| tile_into(&mut Canvas::default(), tile, 0.0, 0.0, *wide));
+        let tallest =
+            row.iter().map(|(tile, _, wide)| tile_into(&mut Canvas::default(), tile, 0.0, 0.0, *wide));
         let height = tallest.fold(0.0, f64::max);
         if limit.is_some_and(|limit| !is_fresh && y + height > limit - MARGIN) {
             done.push(finish(std::mem::take(&mut canvas), y));
@@ -129,12 +130,8 @@ fn rows<'a>(tiles: &'a [TileInput<'a>]) -> Vec<Vec<Placed<'a>>> {
 }
 
 fn frame_around(canvas: &mut Canvas, from: (f64, f64), to: (f64, f64)) {
-    for (a, b) in [
-        (from, (to.0, from.1)),
-        ((to.0, from.1), to),
-        (to, (from.0, to.1)),
-        ((from.0, to.1), from),
-    ] {
+    for (a, b) in [(from, (to.0, from.1)), ((to.0, from.1), to), (to, (from.0, to.1)), ((from.0, to.1), from)]
+    {
         canvas.line(a, b, AXIS, 1.0);
     }
 }
@@ -277,14 +274,18 @@ mod tests {
                 tile("Words", "wide", TileBody::Text("**Bold** words\n\n- one\n- two".to_owned())),
             ]
         });
-        let input =
-            BoardInput { title: "Retail & more".to_owned(), facts: vec!["As of now".to_owned()], tiles: tiles.collect() };
-        let [whole] = pages(&input, None).try_into().ok().expect("one page");
+        let input = BoardInput {
+            title: "Retail & more".to_owned(),
+            facts: vec!["As of now".to_owned()],
+            tiles: tiles.collect(),
+        };
+        let [whole]: [Page; 1] = pages(&input, None).try_into().ok().expect("one page");
         assert!(whole.svg.contains("24 more rows") && whole.svg.contains("Total &lt;b&gt;"));
         assert_eq!(whole.svg.matches("viewBox=\"0 0 880 480\"").count(), 6);
         let printed = pages(&input, Some(PRINT_HEIGHT));
         assert!(printed.len() > 3, "{}", printed.len());
-        let charts: usize = printed.iter().map(|page| page.svg.matches("viewBox=\"0 0 880 480\"").count()).sum();
+        let charts: usize =
+            printed.iter().map(|page| page.svg.matches("viewBox=\"0 0 880 480\"").count()).sum();
         assert_eq!(charts, 6);
         let file = board_pdf(&input).expect("a PDF");
         assert!(file.starts_with(b"%PDF-1.7") && file.ends_with(b"%%EOF\n"));

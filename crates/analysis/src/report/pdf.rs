@@ -105,7 +105,10 @@ impl File {
         for place in &self.places {
             let _ = writeln!(table, "{place:010} 00000 n ");
         }
-        let _ = write!(table, "trailer\n<< /Size {count} /Root 1 0 R /Info 3 0 R >>\nstartxref\n{start}\n%%EOF\n");
+        let _ = write!(
+            table,
+            "trailer\n<< /Size {count} /Root 1 0 R /Info 3 0 R >>\nstartxref\n{start}\n%%EOF\n"
+        );
         self.bytes.extend_from_slice(table.as_bytes());
         self.bytes
     }

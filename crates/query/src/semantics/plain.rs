@@ -1,8 +1,8 @@
 //! A metric asked for in the plain form: a metric, what it is broken down by, conditions, a period.
 //! "revenue by segment and month where channel is web in 2023" is compiled word by word.
 //!
-//! Invariant: every word is understood, or nothing is compiled and the reader tries. A column is one
-//! of the metric's table or of a table that each of its rows belongs to once, by one way only.
+//! Invariant: every word is understood, or nothing is compiled and the reader tries. A column is
+//! one of the metric's table or of a table that each of its rows belongs to once, by one way only.
 
 use super::{Compiled, literal, one_of, rename};
 use crate::catalogue::{Catalogue, Column, Join, Table};
@@ -18,7 +18,8 @@ use steward_text::tokens::{Token, name_words, stem, tokenize};
 /// How sure a question is that was understood word by word.
 const CONFIDENCE: f64 = 0.98;
 /// Words before a metric that only ask.
-const ASKING: &str = "what is was are were the show me us give list tell our please can could you i we want to see need";
+const ASKING: &str =
+    "what is was are were the show me us give list tell our please can could you i we want to see need";
 /// Words after which a group comes.
 const BREAKDOWN: &str = "by per each every";
 /// Words after which a condition or a period comes.
@@ -77,9 +78,8 @@ fn reach<'a>(catalogue: &'a Catalogue, root: &'a Table) -> Vec<Reached<'a>> {
         }
         place += 1;
     }
-    found.retain(|one| {
-        one.path.is_empty() || !one.path.iter().any(|join| twice.contains(join.to.0.as_str()))
-    });
+    found
+        .retain(|one| one.path.is_empty() || !one.path.iter().any(|join| twice.contains(join.to.0.as_str())));
     found
 }
 
@@ -227,7 +227,16 @@ impl<'a> Parser<'a> {
         let lead = self.word(0);
         let leads = matches!(
             lead,
-            "in" | "during" | "for" | "since" | "after" | "before" | "until" | "till" | "from" | "between" | "of"
+            "in" | "during"
+                | "for"
+                | "since"
+                | "after"
+                | "before"
+                | "until"
+                | "till"
+                | "from"
+                | "between"
+                | "of"
         );
         let (mut end, when) = span(self.place + usize::from(leads))?;
         let (mut from, mut to) = (Some(when.from), Some(when.to));

@@ -31,8 +31,10 @@ pub fn rephrase(question: &str, model: &SemanticModel, catalogue: &Catalogue) ->
     let mut synonyms = collect(model, catalogue);
     synonyms.sort_by_key(|one| std::cmp::Reverse(one.words.len()));
     let spans = word_spans(question);
-    let stems: Vec<String> =
-        spans.iter().map(|(from, to)| stem(&question.get(*from..*to).unwrap_or_default().to_lowercase())).collect();
+    let stems: Vec<String> = spans
+        .iter()
+        .map(|(from, to)| stem(&question.get(*from..*to).unwrap_or_default().to_lowercase()))
+        .collect();
     let mut taken = vec![false; spans.len()];
     let mut changes: BTreeMap<usize, (usize, &str, &str)> = BTreeMap::new();
     for one in synonyms.iter().filter(|one| !one.words.is_empty()) {

@@ -379,8 +379,11 @@ async fn killed_replicas_raise_an_alert_once() {
     assert_eq!(deliveries.len(), raised, "{killed} killed: {deliveries:?}");
     assert!(deliveries.iter().all(|one| one.status == DeliveryStatus::Delivered), "{deliveries:?}");
     let heard = heard.lock().unwrap();
-    let ids: BTreeSet<&str> =
-        heard.iter().flat_map(|text| text.lines()).filter(|line| line.starts_with("steward-delivery")).collect();
+    let ids: BTreeSet<&str> = heard
+        .iter()
+        .flat_map(|text| text.lines())
+        .filter(|line| line.starts_with("steward-delivery"))
+        .collect();
     assert_eq!(ids.len(), raised, "{ids:?}");
     assert!(killed > 20, "{killed}");
 }

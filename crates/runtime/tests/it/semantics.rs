@@ -229,8 +229,7 @@ tables:
         ("total takings by region", "total amount by state"),
         ("total money earned in the grand canyon state", "total amount in Arizona"),
     ] {
-        let (told, known) =
-            (fixture.ask(ask(question, &data)).await, fixture.ask(ask(plain, &data)).await);
+        let (told, known) = (fixture.ask(ask(question, &data)).await, fixture.ask(ask(plain, &data)).await);
         assert_eq!(found(&told), found(&known), "{question}");
         assert!(told.assumptions.iter().any(|note| note.contains("was read as")), "{:?}", told.assumptions);
         assert!(known.assumptions.iter().all(|note| !note.contains("was read as")));

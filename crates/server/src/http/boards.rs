@@ -21,7 +21,9 @@ use steward_domain::{
     Board, BoardFilter, BoardId, BoardLinkId, Label, TaskId, TileContent, TileId, TileView, TileWidth, UserId,
 };
 use steward_runtime::ask::Ask;
-use steward_runtime::board::{BoardChoice, BoardFormat, BoardView, NewTile, TileEdit, board_file, board_page};
+use steward_runtime::board::{
+    BoardChoice, BoardFormat, BoardView, NewTile, TileEdit, board_file, board_page,
+};
 use steward_runtime::list_saved;
 
 /// A board to create.
@@ -288,7 +290,8 @@ async fn export(
     let format = wanted.format;
     // Pictures take a while to draw.
     let drawn = tokio::task::spawn_blocking(move || board_file(&view, user.as_str(), format)).await;
-    let failed = |_| Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "RUN034", "the board could not be drawn");
+    let failed =
+        |_| Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "RUN034", "the board could not be drawn");
     let file = drawn.map_err(failed)??;
     let headers = [
         (CONTENT_TYPE, format.media_type().to_owned()),

@@ -12,7 +12,9 @@ use steward_domain::{
 };
 use steward_journal::random::SystemRandom;
 use steward_runtime::ask::{AppContext, Ask};
-use steward_runtime::board::{BoardChoice, BoardFormat, BoardView, NewTile, TileEdit, TileStatus, board_file};
+use steward_runtime::board::{
+    BoardChoice, BoardFormat, BoardView, NewTile, TileEdit, TileStatus, board_file,
+};
 use steward_runtime::list_saved;
 use steward_server::identity::Secret;
 use steward_store::Page;
