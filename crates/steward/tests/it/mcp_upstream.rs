@@ -154,7 +154,7 @@ fn resources_prompts_and_completions_of_servers_are_offered_under_their_names() 
     let store = bench.store();
     let log = tokio::runtime::Runtime::new().unwrap().block_on(store.log(0, 1000)).unwrap();
     let calls = |tool: &str| {
-        let of_tool = |data: &Value| data.to_string().contains(&format!("\"{tool}\""));
+        let of_tool = |data: &str| data.contains(&format!("\"{tool}\""));
         let calls = log.iter().filter(|entry| entry.entry.event_type == EventType::ToolCalled);
         calls.filter(|entry| of_tool(&entry.entry.event_data)).count()
     };
