@@ -74,6 +74,17 @@ impl Client {
         answer["result"].clone()
     }
 
+    /// A list with what the servers offer. A server that starts slowly is announced, then listed.
+    fn list_of_servers(&mut self, method: &str, field: &str) -> Value {
+        for _ in 0..12 {
+            let list = self.ask(method, &json!({}))[field].clone();
+            if list.to_string().contains("mcp://") || (field == "prompts" && list != json!([])) {
+                return list;
+            }
+        }
+        panic!("{method}: no server was listed within a minute");
+    }
+
     fn call(&mut self, tool: &str, arguments: &Value) -> Value {
         self.ask(
             "tools/call",
@@ -110,7 +121,7 @@ fn resources_prompts_and_completions_of_servers_are_offered_under_their_names() 
     let bench = Bench::new();
     configure(&bench, &json!([library("city", "0"), library("slow", "30")]));
     let mut client = Client::start(&bench, &[]);
-    let resources = client.ask("resources/list", &json!({}))["resources"].clone();
+    let resources = client.list_of_servers("resources/list", "resources");
     let mut of_servers = names(&resources, "uri");
     of_servers.retain(|uri| uri.starts_with("mcp://"));
     let books = ["mcp://city/book://emma", "mcp://city/book://ulysses", "mcp://city/book://middlemarch"];
@@ -134,7 +145,7 @@ fn resources_prompts_and_completions_of_servers_are_offered_under_their_names() 
     for uri in ["mcp://city/book://none", "mcp://ghost/book://emma", "mcp://city/"] {
         assert!(client.answer("resources/read", &json!({ "uri": uri })).get("error").is_some(), "{uri}");
     }
-    let prompts = client.ask("prompts/list", &json!({}))["prompts"].clone();
+    let prompts = client.list_of_servers("prompts/list", "prompts");
     assert_eq!(names(&prompts, "name"), ["city.review"]);
     assert_eq!(prompts[0]["arguments"][0]["name"], "title");
     let filled = json!({ "name": "city.review", "arguments": { "title": "emma" } });
@@ -216,7 +227,7 @@ fn names_without_dots_are_listed_and_accepted() {
         let called = client.ask("tools/call", &json!({ "name": name, "arguments": { "expression": "6*7" } }));
         assert!(called["content"][0]["text"].as_str().unwrap().contains("42"), "{called}");
     }
-    assert_eq!(names(&client.ask("prompts/list", &json!({}))["prompts"], "name"), ["city__review"]);
+    assert_eq!(names(&client.list_of_servers("prompts/list", "prompts"), "name"), ["city__review"]);
     for name in ["city__review", "city.review"] {
         let prompt = client.ask("prompts/get", &json!({ "name": name, "arguments": { "title": "emma" } }));
         assert_eq!(prompt["messages"][0]["content"]["text"], "Review emma.");
@@ -238,7 +249,7 @@ fn every_resource_and_prompt_of_a_foreign_server_can_be_used() {
         "config": { "command": kit.join("node/bin/node"), "args": [program], "sandbox": "off" } });
     configure(&bench, &json!([server]));
     let mut client = Client::start(&bench, &[]);
-    let mut resources = names(&client.ask("resources/list", &json!({}))["resources"], "uri");
+    let mut resources = names(&client.list_of_servers("resources/list", "resources"), "uri");
     resources.retain(|uri| uri.starts_with("mcp://"));
     assert!(!resources.is_empty());
     for uri in &resources {
@@ -250,7 +261,7 @@ fn every_resource_and_prompt_of_a_foreign_server_can_be_used() {
     assert!(templates.len() > 1, "{templates:?}");
     let uri = "mcp://everything/demo://resource/dynamic/text/1";
     assert!(!client.ask("resources/read", &json!({ "uri": uri }))["contents"].as_array().unwrap().is_empty());
-    let prompts = client.ask("prompts/list", &json!({}))["prompts"].clone();
+    let prompts = client.list_of_servers("prompts/list", "prompts");
     assert!(!prompts.as_array().unwrap().is_empty());
     for prompt in prompts.as_array().unwrap() {
         let arguments = prompt["arguments"].as_array().cloned().unwrap_or_default();
