@@ -32,7 +32,7 @@ use crate::query::{Aggregate, Compare, Condition, Expr, Literal, Query};
 use chrono::NaiveDate;
 use std::collections::{BTreeMap, BTreeSet};
 use steward_domain::{CumulativeSince, Metric, MetricFilter, SemanticModel};
-use steward_text::tokens::{Token, tokenize};
+use steward_text::tokens::{Token, name_words, stem, tokenize};
 
 /// A metric that a question names.
 #[derive(Debug, Clone, PartialEq)]
@@ -232,12 +232,28 @@ fn stand_in_reading(
                 be broken down by."
         ));
     };
+    if let Some(word) = dropped_column(&reading, catalogue) {
+        return Err(format!(
+            "The metric {name} cannot be broken down by “{word}”: nothing leads from its table there without \
+                counting rows more than once."
+        ));
+    }
     reading.queries.truncate(1);
     if let Some(named) = reading.queries.first_mut() {
         exchange(&mut named.query, compiled, name, catalogue)
             .map_err(|why| format!("The metric {name} {why}."))?;
     }
     Ok(reading)
+}
+
+/// A word that names a column and that the reading leaves out.
+fn dropped_column<'a>(reading: &'a Reading, catalogue: &Catalogue) -> Option<&'a str> {
+    let names: BTreeSet<String> = (catalogue.tables.iter().flat_map(|table| &table.columns))
+        .flat_map(|column| name_words(&column.label))
+        .map(|word| stem(&word))
+        .collect();
+    let named = |text: &&String| text.split(' ').any(|word| names.contains(&stem(&word.to_lowercase())));
+    reading.unexplained.iter().find(named).map(String::as_str)
 }
 
 /// How a metric is defined, in one line.

@@ -187,6 +187,14 @@ fn a_breakdown_that_counts_rows_twice_is_refused() {
     assert!(why.contains("cannot be broken down by visits"), "{why}");
 }
 
+#[test]
+fn a_breakdown_that_is_left_out_is_named() {
+    let reading = Reading { unexplained: vec!["minutes".to_owned()], ..Reading::default() };
+    assert_eq!(dropped_column(&reading, &catalogue()), Some("minutes"));
+    let reading = Reading { unexplained: vec!["please".to_owned()], ..Reading::default() };
+    assert_eq!(dropped_column(&reading, &catalogue()), None);
+}
+
 /// The model with a cumulative metric, a segment and a calendar.
 fn wide() -> SemanticModel {
     let mut model = model();
