@@ -72,13 +72,12 @@ fn stem(path: &Path) -> String {
 }
 
 fn print(query: &Path, seconds: f64, ran: Result<Option<Frame>, String>) {
-    let mut line = json!({ "query": stem(query), "seconds": seconds });
-    match ran {
-        Ok(Some(frame)) => line["rows"] = frame.rows.iter().map(|row| cells(row)).collect(),
-        Ok(None) => {}
-        Err(error) => line["error"] = Json::from(error),
-    }
-    println!("{line}");
+    let (name, said) = match ran {
+        Ok(Some(frame)) => ("rows", frame.rows.iter().map(|row| cells(row)).collect()),
+        Ok(None) => ("rows", Json::Null),
+        Err(error) => ("error", Json::from(error)),
+    };
+    println!("{}", json!({ "query": stem(query), "seconds": seconds, name: said }));
 }
 
 fn cells(row: &[Value]) -> Json {

@@ -78,12 +78,15 @@ fn parse(lines: &[u8]) -> Result<Times> {
     text.lines()
         .map(|line| {
             let line: Value = serde_json::from_str(line)?;
-            let name = line["query"].as_str().context("a line without a query")?.to_owned();
-            if let Some(error) = line["error"].as_str() {
+            let text = |name: &str| line.get(name).and_then(Value::as_str);
+            let name = text("query").context("a line without a query")?.to_owned();
+            if let Some(error) = text("error") {
                 bail!("{name}: {error}");
             }
-            let rows = line.get("rows").map(|rows| serde_json::from_value(rows.clone())).transpose()?;
-            Ok((name, Ran { seconds: line["seconds"].as_f64().unwrap_or_default(), rows }))
+            let rows = line.get("rows").filter(|rows| !rows.is_null());
+            let rows = rows.map(|rows| serde_json::from_value(rows.clone())).transpose()?;
+            let seconds = line.get("seconds").and_then(Value::as_f64).unwrap_or_default();
+            Ok((name, Ran { seconds, rows }))
         })
         .collect()
 }

@@ -229,7 +229,8 @@ impl Session {
             }
             SourceLocation::Delta { path, version } => {
                 let folder = delta::TableFolder::local(path, &self.engine)?;
-                Ok(Opened::Files(vec![delta::load(&folder, *version, &self.engine).await?]))
+                let loaded = Box::pin(delta::load(&folder, *version, &self.engine)).await?;
+                Ok(Opened::Files(vec![loaded]))
             }
         }
     }

@@ -190,7 +190,7 @@ async fn delta_table(
         .map_err(|error| Error::Source { what: address.clone(), detail: error.to_string() })?
     {
         let folder = delta::TableFolder::remote(&address, &store.root(), key, engine)?;
-        return delta::load(&folder, version, engine).await.map(Some);
+        return Box::pin(delta::load(&folder, version, engine)).await.map(Some);
     }
     Ok(None)
 }
@@ -207,7 +207,7 @@ async fn delta_tables(
     let mut tables = Vec::new();
     for key in &keys {
         let folder = delta::TableFolder::remote(&store.url_of(key), &store.root(), key, engine)?;
-        tables.push(delta::load(&folder, None, engine).await?);
+        tables.push(Box::pin(delta::load(&folder, None, engine)).await?);
     }
     let is_inside = |object: &Object, key: &String| {
         object.key.strip_prefix(key.as_str()).is_some_and(|rest| rest.starts_with('/'))
