@@ -232,7 +232,7 @@ fn stand_in_reading(
                 be broken down by."
         ));
     };
-    if let Some(word) = dropped_column(&reading, catalogue) {
+    if let Some(word) = dropped_column(&reading.unexplained, catalogue) {
         return Err(format!(
             "The metric {name} cannot be broken down by “{word}”: nothing leads from its table there without \
                 counting rows more than once."
@@ -246,14 +246,14 @@ fn stand_in_reading(
     Ok(reading)
 }
 
-/// A word that names a column and that the reading leaves out.
-fn dropped_column<'a>(reading: &'a Reading, catalogue: &Catalogue) -> Option<&'a str> {
+/// A word that names a column and that a reading leaves out.
+fn dropped_column<'a>(unexplained: &'a [String], catalogue: &Catalogue) -> Option<&'a str> {
     let names: BTreeSet<String> = (catalogue.tables.iter().flat_map(|table| &table.columns))
         .flat_map(|column| name_words(&column.label))
         .map(|word| stem(&word))
         .collect();
     let named = |text: &&String| text.split(' ').any(|word| names.contains(&stem(&word.to_lowercase())));
-    reading.unexplained.iter().find(named).map(String::as_str)
+    unexplained.iter().find(named).map(String::as_str)
 }
 
 /// How a metric is defined, in one line.
