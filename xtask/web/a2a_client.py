@@ -4,7 +4,6 @@ Card, a message and its answer, the stream, a question back answered in the same
 """
 
 import asyncio
-import base64
 import json
 import sys
 import uuid
@@ -145,58 +144,6 @@ async def followed(http, base):
     print(f"subscribed: {' '.join(state.removeprefix('TASK_STATE_').lower() for state in states)}")
 
 
-CSV = b"region,amount\nnorth,10\nsouth,20\nnorth,12\n"
-
-
-async def files(client, http, base):
-    """A file is data of the turn, in both revisions; charts and tables come back as files."""
-    asked = pb.Message(
-        message_id=str(uuid.uuid4()),
-        role=pb.ROLE_USER,
-        parts=[
-            pb.Part(text="total amount by region"),
-            pb.Part(raw=CSV, filename="sales.csv", media_type="text/csv"),
-        ],
-    )
-    task = None
-    async for event in client.send_message(pb.SendMessageRequest(message=asked)):
-        task = event.task if event.WhichOneof("payload") == "task" else task
-    task = await client.get_task(pb.GetTaskRequest(id=task.id))
-    assert task.status.state == pb.TASK_STATE_COMPLETED, task
-    parts = [part for artifact in task.artifacts for part in artifact.parts]
-    sent = {part.media_type: part.raw for part in parts if part.filename}
-    table = sent["text/csv"].decode()
-    assert "north" in table and "22" in table, table
-    assert sent["image/png"].startswith(b"\x89PNG"), list(sent)
-    # The file of one message is still there for the next one.
-    _, state, told, _, _ = await say(client, "and the average?", task.context_id)
-    assert state == pb.TASK_STATE_COMPLETED, (state, told)
-
-    def old(part):
-        text = {"kind": "text", "text": "total amount by region"}
-        message = {"kind": "message", "messageId": str(uuid.uuid4()), "role": "user", "parts": [text, part]}
-        return {"jsonrpc": "2.0", "id": 1, "method": "message/send", "params": {"message": message}}
-
-    async def post(body):
-        return (await http.post(f"{base}/a2a", json=body)).json()
-
-    data = base64.b64encode(CSV).decode()
-    file = {"kind": "file", "file": {"bytes": data, "name": "sales.csv", "mimeType": "text/csv"}}
-    answer = (await post(old(file)))["result"]
-    assert answer["status"]["state"] == "completed", answer
-    kinds = [part["kind"] for artifact in answer["artifacts"] for part in artifact["parts"]]
-    assert "file" in kinds, kinds
-    for wrong, code in [
-        ({"kind": "file", "file": {"bytes": "no base64!", "name": "a.csv"}}, -32602),
-        ({"kind": "file", "file": {"bytes": data, "name": "a.exe"}}, -32005),
-        ({"kind": "file", "file": {"bytes": base64.b64encode(b"PK").decode(), "name": "a.xlsx"}}, -32602),
-        ({"kind": "file", "file": {}}, -32005),
-    ]:
-        refused = await post(old(wrong))
-        assert refused.get("error", {}).get("code") == code, (wrong, refused)
-    print(f"files: {len(sent)} kinds of files for a file")
-
-
 async def main(base):
     async with httpx.AsyncClient(timeout=60) as http:
         card = await A2ACardResolver(http, base).get_agent_card()
@@ -230,7 +177,6 @@ async def main(base):
                 raise SystemExit("a wrong request was taken")
             except Exception as refused:  # the client has an error class for each
                 print(f"refused: {type(refused).__name__}")
-        await files(client, http, base)
         old = {
             "jsonrpc": "2.0",
             "id": 1,

@@ -951,46 +951,6 @@ class Provider:
         return f"{signed}.{b64((key or self.keys[kid]).sign(signed.encode(), padding.PKCS1v15(), hashes.SHA256()))}"
 
 
-def sign_in_metadata(server, provider, check):
-    """A client of MCP is told where its person signs in (RFC 9728), and is let in with that token."""
-    hello = {
-        "jsonrpc": "2.0",
-        "id": 1,
-        "method": "initialize",
-        "params": {
-            "protocolVersion": "2025-06-18",
-            "capabilities": {},
-            "clientInfo": {"name": "test", "version": "1"},
-        },
-    }
-    accepts = {"Accept": "application/json, text/event-stream"}
-    post = lambda key: request(server.base, "POST", "/mcp", hello, accepts, key=key)
-    for key in (None, "no.token.atall"):
-        refused = post(key)
-        told = refused.headers.get("www-authenticate", "")
-        check(refused.status == 401, "MCP without a valid token is 401", refused)
-        check(told.startswith("Bearer "), "with a challenge", told)
-        address = told.partition('resource_metadata="')[2].partition('"')[0]
-        document = f"{server.base}/.well-known/oauth-protected-resource/mcp"
-        check(address == document, "that names the metadata", address)
-    for path in ("/.well-known/oauth-protected-resource/mcp", "/.well-known/oauth-protected-resource"):
-        metadata = request(server.base, "GET", path).json()
-        check(metadata.get("resource") == f"{server.base}/mcp", "the metadata names the resource", metadata)
-        servers = metadata.get("authorization_servers")
-        check(servers == [provider.base], "and its authorization server", metadata)
-    other = request(server.base, "GET", "/api/v1/me").headers.get("www-authenticate", "")
-    check("resource_metadata" not in other, "other addresses have the usual challenge", other)
-
-
-def no_sign_in_metadata(server, check):
-    """Without an identity provider there is nothing to name."""
-    got = request(server.base, "GET", "/.well-known/oauth-protected-resource/mcp")
-    check(got.status == 404 and got.is_problem(), "without a provider the metadata is 404", got)
-    refused = request(server.base, "POST", "/mcp", {}, key="stw_nothing")
-    told = refused.headers.get("www-authenticate", "")
-    check("resource_metadata" not in told, "and the challenge does not name it", told)
-
-
 def tokens(binary, check):
     """Tokens of an identity provider."""
     try:
@@ -1021,7 +981,6 @@ def tokens(binary, check):
             good,
         )
         check(ask(provider.token(aud=["other", "steward"])).status == 200, "one of several audiences")
-        sign_in_metadata(server, provider, check)
         check(
             ask(provider.token(sub="x", email="bob@idp.example", email_verified=True)).status == 200,
             "a confirmed address",
@@ -1105,7 +1064,6 @@ def main():
         over_agents(house, check, things)
         sessions(house, check)
         many_keys(house, check)
-        no_sign_in_metadata(server, check)
     loopback(binary, check)
     tokens(binary, check)
     check.end("access")

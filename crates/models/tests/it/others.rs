@@ -425,20 +425,3 @@ async fn a_text_machine_is_a_model_too() {
     let failed = Parrot.chat(&Chat { tools: tools(), ..chat.clone() }).await.unwrap_err();
     assert_eq!(failed.code(), "MDL016");
 }
-
-/// A model server continues the trace of the call.
-#[tokio::test]
-async fn trace_context_is_sent_to_the_model() {
-    const HEADER: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
-    tokio::task_local! { static IN_TRACE: (); }
-    steward_models::trace_context_from(|| IN_TRACE.try_with(|()| HEADER.to_owned()).ok());
-    for kind in &providers::kinds() {
-        let fake = Fake::start(vec![Act::json(200, &kind.whole), Act::json(200, &kind.whole)]).await;
-        let model = kind.client(&fake.url);
-        IN_TRACE.scope((), model.chat(&providers::chat())).await.unwrap();
-        // Outside of a trace there is no header.
-        model.chat(&providers::chat()).await.unwrap();
-        let sent = |place: usize| fake.asked(place).0.to_lowercase().contains(HEADER);
-        assert_eq!((sent(0), sent(1)), (true, false), "{}", kind.name);
-    }
-}

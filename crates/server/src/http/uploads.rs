@@ -191,34 +191,14 @@ async fn take(
 ) -> Result<(StatusCode, Json<Upload>), Problem> {
     let name = plain(&name)?;
     // A file is held in memory until it is stored, so concurrent uploads are limited.
-    let _place = place(&site)?;
+    let Ok(_place) = site.uploading.try_acquire() else {
+        return Err(Problem::busy(format!("{AT_ONCE} files are being brought. Try again in a moment"), 2));
+    };
     let bytes = whole(request, &site).await?;
-    let upload = store_as(&site, &identity, name, &bytes).await?;
-    Ok((StatusCode::CREATED, Json(upload)))
-}
-
-fn place(site: &AppState) -> Result<tokio::sync::SemaphorePermit<'_>, Problem> {
-    let busy = |_| Problem::busy(format!("{AT_ONCE} files are being brought. Try again in a moment"), 2);
-    site.uploading.try_acquire().map_err(busy)
-}
-
-/// Stores a file that came in a message. Returns its id.
-pub(super) async fn store(
-    site: &Shared,
-    identity: &Identity,
-    name: &str,
-    bytes: &[u8],
-) -> Result<Uuid, Problem> {
-    let name = plain(name)?;
-    let _place = place(site)?;
-    Ok(store_as(site, identity, name, bytes).await?.id)
-}
-
-async fn store_as(site: &Shared, identity: &Identity, name: String, bytes: &[u8]) -> Result<Upload, Problem> {
     if bytes.is_empty() {
         return Err(Problem::input("the file is empty"));
     }
-    let folder = site.uploads(identity);
+    let folder = site.uploads(&identity);
     let kept = std::fs::read_dir(&folder).map_or(0, Iterator::count);
     if kept >= MOST {
         return Err(Problem::new(
@@ -229,11 +209,13 @@ async fn store_as(site: &Shared, identity: &Identity, name: String, bytes: &[u8]
     }
     let id = site.new_id()?;
     let here = folder.join(id.to_string());
-    let kept = keep(site, &here, id, name, bytes).await;
-    if kept.is_err() {
-        let _unreadable_file_is_removed = tokio::fs::remove_dir_all(&here).await;
+    match keep(&site, &here, id, name, &bytes).await {
+        Ok(upload) => Ok((StatusCode::CREATED, Json(upload))),
+        Err(problem) => {
+            let _unreadable_file_is_removed = tokio::fs::remove_dir_all(&here).await;
+            Err(problem)
+        }
     }
-    kept
 }
 
 /// Stores a file and profiles it.

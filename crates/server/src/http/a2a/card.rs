@@ -39,8 +39,7 @@ pub(super) async fn card(
             with sources, and can prove afterwards what it did.",
         "version": env!("CARGO_PKG_VERSION"), "supportedInterfaces": [face("1.0"), face("0.3")],
         "capabilities": { "streaming": true, "pushNotifications": false, "extendedAgentCard": false },
-        "defaultInputModes": ["text/plain", "text/csv", "application/json"],
-        "defaultOutputModes": ["text/plain", "application/json", "text/csv", "image/png"], "skills": skills,
+        "defaultInputModes": ["text/plain"], "defaultOutputModes": ["text/plain", "application/json"], "skills": skills,
         "url": url, "preferredTransport": "JSONRPC", "protocolVersion": "0.3.0",
     });
     if let (Some(card), true) =

@@ -7,7 +7,6 @@
 
 mod approval;
 mod card;
-mod files;
 mod list;
 mod told;
 
@@ -24,7 +23,6 @@ use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use card::card;
-use files::AnswerFile;
 use list::list;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -136,8 +134,6 @@ struct Course {
     history: Vec<TaskMessage>,
     /// The reply of the last finished turn.
     reply: Value,
-    /// Its charts and tables.
-    files: Arc<Vec<AnswerFile>>,
     at: Timestamp,
 }
 
@@ -167,7 +163,7 @@ struct Incoming {
 }
 
 impl Incoming {
-    /// The text of the message. Data parts are ignored; files are data of the turn.
+    /// The text of the message. Data parts are ignored; file parts are rejected.
     fn text(&self, dialect: Dialect) -> Result<String, Fault> {
         let mut texts = Vec::new();
         for part in &self.parts {
@@ -176,9 +172,9 @@ impl Incoming {
             }
             match part.get("text").and_then(Value::as_str) {
                 Some(text) => texts.push(text),
-                None if part.get("data").is_some() || files::is_file(part, dialect) => {}
+                None if part.get("data").is_some() => {}
                 None => {
-                    return Err(Fault::new(-32005, "this agent reads text and files: a part is neither"));
+                    return Err(Fault::new(-32005, "this agent reads text: a part is a file, or nothing"));
                 }
             }
         }
@@ -397,8 +393,7 @@ async fn begin(
         let found = site.store().conversation(&super::scope(identity), id).await.map_err(Problem::from)?;
         conversation_id = found.map(|_| id);
     }
-    let data = files::take_files(site, identity, &incoming.parts, dialect).await?;
-    let say = TurnRequest { message: said.text.clone(), conversation_id, data, choice: None };
+    let say = TurnRequest { message: said.text.clone(), conversation_id, data: Vec::new(), choice: None };
     let live = site.begin(identity, site.turn(identity, &say)?)?;
     let task = match before {
         Some(task) => {
@@ -415,7 +410,6 @@ async fn begin(
                 standing: TaskState::Working,
                 history: vec![said],
                 reply: Value::Null,
-                files: Arc::default(),
                 at: site.now(),
             };
             let task = Arc::new(Task {
@@ -436,16 +430,9 @@ async fn begin(
 }
 
 /// Records how the turn of a task ended.
-async fn settle(site: &Shared, task: &Task) {
+async fn settle(site: &AppState, task: &Task) {
     let live = lock(task).live.clone();
     let came = site.ended(&live).await;
-    if lock(task).standing != TaskState::Working {
-        return;
-    }
-    let files = match &came {
-        Ok(reply) => files::files_of(site, &task.user, reply).await,
-        Err(_) => Vec::new(),
-    };
     let mut state = lock(task);
     if state.standing != TaskState::Working {
         return;
@@ -461,7 +448,7 @@ async fn settle(site: &Shared, task: &Task) {
             {
                 site.a2a.remember(&task.user, &task.context, id);
             }
-            (state.reply, state.files) = (reply, Arc::new(files));
+            state.reply = reply;
             let standing = match (asks, failed) {
                 (true, _) => TaskState::InputRequired,
                 (_, true) => TaskState::Failed,

@@ -60,13 +60,12 @@ fn status(task: &Task, state: &Course, dialect: Dialect) -> Value {
     told
 }
 
-/// The answer as an artifact: its text, the whole reply as data, and its charts and tables as files.
+/// The answer as an artifact: its text, and the whole reply as data.
 fn artifact(task: &Task, state: &Course, dialect: Dialect) -> Option<Value> {
     if state.reply.is_null() || state.standing != TaskState::Completed {
         return None;
     }
-    let mut parts = vec![text_part(&words(&state.reply), dialect), data_part(&state.reply, dialect)];
-    parts.extend(state.files.iter().map(|file| file.part(dialect)));
+    let parts = [text_part(&words(&state.reply), dialect), data_part(&state.reply, dialect)];
     Some(json!({ "artifactId": format!("{}-answer", task.id), "name": "answer", "parts": parts }))
 }
 
