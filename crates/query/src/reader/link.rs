@@ -328,6 +328,7 @@ pub(super) fn marks(
         *mark = Mark { quoted: true, values: std::mem::take(&mut mark.values), ..Mark::default() };
     }
     let mut marks = segment(tokens, quoted, found);
+    settle_units(&mut marks, tokens, schema);
     link_rest(&mut marks, tokens, schema, meaning);
     link_money(&mut marks, tokens, schema);
     for mark in &mut marks {
@@ -564,6 +565,35 @@ fn is_unit(word: &str, unit: &str) -> bool {
         let has = |text: &str| names.split(' ').any(|name| name == text || stem(name) == text);
         has(word) && has(unit)
     })
+}
+
+/// "net tonnes", "gross above 110 euros": a unit says nothing new where a column in it is named.
+fn settle_units(marks: &mut [Mark], tokens: &[Token], schema: &Schema) {
+    for at in 0..marks.len() {
+        let Some(mark) = marks.get(at) else { continue };
+        let Some(token) = tokens.get(mark.from).filter(|_| mark.to == mark.from + 1) else { continue };
+        let in_unit = |place: &ColumnRef| {
+            let words = schema.columns.iter().find(|(known, ..)| known == place).map(|(_, words, _)| words);
+            words.and_then(|words| unit_of(words)).is_some_and(|unit| is_unit(&token.word, unit))
+        };
+        let unit = mark.column_quality() <= 0.6 && mark.columns.iter().all(|(place, _)| in_unit(place));
+        if !unit || mark.columns.len() < 2 {
+            continue;
+        }
+        let named: Vec<ColumnRef> = (marks.iter().enumerate())
+            .filter(|(other, known)| *other != at && known.column_quality() >= 0.3)
+            .flat_map(|(_, known)| {
+                let best = known.column_quality();
+                known.columns.iter().filter(move |(_, quality)| *quality >= best - 0.1)
+            })
+            .map(|(place, _)| *place)
+            .filter(|place| mark.columns.iter().any(|(known, _)| known == place))
+            .collect();
+        if let (false, Some(mark)) = (named.is_empty(), marks.get_mut(at)) {
+            mark.columns.clear();
+            mark.operator = mark.operator.or(Some(Operator::Filler));
+        }
+    }
 }
 
 /// Runs of tokens from `start` that say words of a name, with how much of the name they say.

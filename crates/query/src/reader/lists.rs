@@ -4,6 +4,7 @@
 //! One quantifier often allows both. Then both are proposed, and the evidence for each says how
 //! likely it is.
 
+use super::compose::is_never;
 use super::form::Form;
 use super::lexicon::Operator;
 use super::link::{ColumnRef, Mark, Schema};
@@ -146,7 +147,7 @@ pub(super) fn targets(
 
 /// Readings of a question as a list over two kinds of things.
 pub(super) fn read(marks: &[Mark], schema: &Schema) -> Vec<ListReading> {
-    if marks.iter().any(computes) {
+    if marks.iter().any(computes) || marks.iter().any(is_never) {
         return Vec::new();
     }
     let Some((at, over, table)) = quantifier(marks, schema).or_else(|| possessive(marks, schema)) else {
@@ -184,7 +185,12 @@ pub(super) fn read(marks: &[Mark], schema: &Schema) -> Vec<ListReading> {
         let form = Form { table, show: both, ..Form::default() };
         readings.push(ListReading { form, used: used.clone(), cost: pairs, probability: None });
     }
-    if first.table != table && at != over {
+    // A number or a key belongs to one thing: nothing of it is common to all.
+    let own = shown.iter().any(|place| {
+        let role = schema.role(*place);
+        role.is_number() || role == Role::Identifier
+    });
+    if first.table != table && at != over && !own {
         let form = Form { table: first.table, show: shown, every: Some(table), ..Form::default() };
         readings.push(ListReading { form, used, cost: division, probability: None });
     }
