@@ -185,12 +185,7 @@ pub(super) fn read(marks: &[Mark], schema: &Schema) -> Vec<ListReading> {
         let form = Form { table, show: both, ..Form::default() };
         readings.push(ListReading { form, used: used.clone(), cost: pairs, probability: None });
     }
-    // A number or a key belongs to one thing: nothing of it is common to all.
-    let own = shown.iter().any(|place| {
-        let role = schema.role(*place);
-        role.is_number() || role == Role::Identifier
-    });
-    if first.table != table && at != over && !own {
+    if first.table != table && at != over {
         let form = Form { table: first.table, show: shown, every: Some(table), ..Form::default() };
         readings.push(ListReading { form, used, cost: division, probability: None });
     }

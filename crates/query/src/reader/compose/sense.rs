@@ -5,6 +5,7 @@ use super::super::lexicon::Operator;
 use super::super::link::{ColumnRef, Mark};
 use super::mentions::{Before, Mention};
 use super::search::Search;
+use crate::frame::Kind;
 use crate::query::{Aggregate, Compare};
 use crate::roles::Role;
 use steward_text::tokens::{name_words, stem};
@@ -23,6 +24,7 @@ impl Search<'_> {
             || self.sums_half_a_name(form)
             || self.repeats_a_number(form)
             || self.adds_up_averages(form)
+            || self.computes_no_number(form)
     }
 
     /// Whether a column's last word says a kind, and no word of the question names it.
@@ -135,6 +137,24 @@ impl Search<'_> {
                     Filter::Number(_, Compare::Equal, known) => (known - bound.number).abs() < 1e-9,
                     _ => false,
                 })
+        })
+    }
+
+    /// An average of keys, a sum of moments or of words.
+    fn computes_no_number(&self, form: &Form) -> bool {
+        form.measures.iter().any(|measure| match measure {
+            Measure::Of(aggregate, Scalar::Column(place)) => {
+                let role = self.schema.role(*place);
+                let kind = self.schema.column(*place).map(|column| column.kind);
+                let is_time = role == Role::Time || kind.is_some_and(Kind::is_time);
+                match aggregate {
+                    Aggregate::Sum | Aggregate::Average | Aggregate::StdDev => {
+                        role == Role::Identifier || is_time
+                    }
+                    _ => false,
+                }
+            }
+            _ => false,
         })
     }
 
