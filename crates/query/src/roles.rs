@@ -86,7 +86,8 @@ pub fn role(catalogue: &Catalogue, table: &Table, column: &Column) -> Role {
         .any(|join| join.from.0 == table.name && join.from.1.iter().any(|name| name == &column.name));
     let key = table.primary_key.len() == 1
         && table.primary_key.iter().any(|name| name.eq_ignore_ascii_case(&column.name));
-    let code = has_word(&words, "zip postal postcode phone ssn isbn sku uuid barcode code");
+    let code = has_word(&words, "zip postal postcode phone ssn isbn sku uuid barcode code")
+        || is_running_number(&words);
     if looks_like_id(&column.name) || column.kind.is_number() && (refers || key || code) {
         return Role::Identifier;
     }
@@ -97,7 +98,7 @@ pub fn role(catalogue: &Catalogue, table: &Table, column: &Column) -> Role {
         if has_word(&words, RATES) {
             return Role::Rate;
         }
-        if has_word(&words, AMOUNTS) {
+        if has_word(&words, AMOUNTS) || is_money(&words) || is_quantity(column, &words) {
             return Role::Measure;
         }
         // Few whole numbers are grades or sizes; the rest may be summed only when it is asked for.
@@ -112,6 +113,30 @@ pub fn role(catalogue: &Catalogue, table: &Table, column: &Column) -> Role {
     }
     let many = column.seen.max(1);
     if column.distinct <= 60 || column.distinct * 5 <= many { Role::Category } else { Role::Text }
+}
+
+/// "episode no", "bib nr", "room number": tells things apart. "number of meetings" counts.
+fn is_running_number(words: &[String]) -> bool {
+    words.len() > 1
+        && words.last().is_some_and(|last| matches!(last.as_str(), "no" | "nr" | "number"))
+        && !has_word(words, "total avg average max min mean")
+}
+
+/// Counted in money or in millions of it.
+fn is_money(words: &[String]) -> bool {
+    let unit = "eur usd gbp chf mn mio mln bn dollars euros pounds";
+    words.len() > 1 && words.last().is_some_and(|last| unit.split(' ').any(|known| known == last))
+}
+
+/// Whole numbers of things that a plural names: "cups", "pallets".
+fn is_quantity(column: &Column, words: &[String]) -> bool {
+    let plural = |word: &String| {
+        word.len() > 3 && word.ends_with('s') && !["ss", "us", "is"].iter().any(|end| word.ends_with(end))
+    };
+    column.kind == Kind::Integer
+        && column.distinct > 12
+        && column.min.number().is_some_and(|least| least >= 0.0)
+        && words.last().is_some_and(plural)
 }
 
 /// Two values that say yes and no.

@@ -43,3 +43,53 @@ fn time_between_two_named_moments() {
 fn a_slip_in_a_name() {
     repairs().check_offers(&[("average csot", "35")]);
 }
+
+/// Dishes, of which some have no milk in them, with the country that each comes from.
+fn dishes() -> Data {
+    Data::new(
+        &[(
+            "menu",
+            &[
+                ("dish_id", Integer, &["11", "12", "13", "14", "15", "16"]),
+                ("country", Text, &["Peru", "Peru", "Oman", "Oman", "Oman", "Chad"]),
+                ("dairy", Text, &["yes", "no", "yes", "yes", "no", "no"]),
+                (
+                    "listed_on",
+                    Date,
+                    &["2024-01-01", "2024-01-02", "2024-01-03", "2024-01-04", "2024-01-05", "2024-01-06"],
+                ),
+                ("price", Number, &["10", "20", "30", "50", "60", "70"]),
+            ],
+        )],
+        &[],
+    )
+}
+
+#[test]
+fn keys_and_moments_are_not_averaged() {
+    let sums = |sql: &str| {
+        ["avg", "sum"].iter().any(|call| {
+            ["dish_id", "listed_on"].iter().any(|name| sql.contains(&format!("{call}(\"menu\".\"{name}\")")))
+        })
+    };
+    for question in ["average dish by country", "total of dishes listed", "mean listed date of dishes"] {
+        let offers = dishes().offers(question);
+        assert!(!offers.iter().any(|sql| sums(sql)), "{question}: {offers:?}");
+    }
+}
+
+#[test]
+fn a_word_for_an_operation_is_no_name_that_begins_alike() {
+    let offers = dishes().offers("count by dairy");
+    assert!(!offers.iter().any(|sql| sql.contains("country")), "{offers:?}");
+}
+
+#[test]
+fn both_values_of_a_flag_choose_none() {
+    dishes().check_offers(&[("number of dishes by dairy yes/no", "no 3; yes 3")]);
+}
+
+#[test]
+fn a_row_is_called_after_its_key() {
+    dishes().check_offers(&[("average price of dairy and of non-dairy dishes", "no 50; yes 30")]);
+}

@@ -117,6 +117,8 @@ pub(crate) struct Schema<'a> {
     pub catalogue: &'a Catalogue,
     columns: Vec<NamedColumn>,
     tables: Vec<Vec<(String, f32)>>,
+    /// What one row is, by the name of its key: "item" of `item_id`.
+    entities: Vec<Option<String>>,
 }
 
 const GENERIC: &str =
@@ -125,7 +127,7 @@ const GENERIC: &str =
 impl<'a> Schema<'a> {
     pub(crate) fn new(catalogue: &'a Catalogue) -> Self {
         let tables: Vec<Vec<(String, f32)>> = (catalogue.tables.iter()).map(table_words).collect();
-        let columns = (catalogue.tables.iter().enumerate())
+        let columns: Vec<NamedColumn> = (catalogue.tables.iter().enumerate())
             .flat_map(|(at, table)| {
                 let own: Vec<String> = name_words(&table.label).iter().map(|word| stem(word)).collect();
                 let single = catalogue.tables.len() == 1;
@@ -138,7 +140,10 @@ impl<'a> Schema<'a> {
                     .collect::<Vec<_>>()
             })
             .collect();
-        Self { catalogue, columns, tables }
+        let entities = (catalogue.tables.iter().enumerate())
+            .map(|(at, table)| row_entity(table, at, &columns))
+            .collect();
+        Self { catalogue, columns, tables, entities }
     }
     pub(crate) fn table(&self, at: usize) -> Option<&'a Table> {
         self.catalogue.tables.get(at)
@@ -168,6 +173,22 @@ impl<'a> Schema<'a> {
             .map(|(name, weight)| fit(&token, name) * weight.max(0.3))
             .fold(0.0, f32::max)
     }
+}
+
+/// What one row of a table is, by the name of the identifier that differs in every row: "trip" of
+/// `trip_id`.
+fn row_entity(table: &Table, at: usize, columns: &[NamedColumn]) -> Option<String> {
+    const ENDINGS: [&str; 7] = ["id", "no", "nr", "number", "code", "key", "ref"];
+    table.columns.iter().enumerate().find_map(|(place, column)| {
+        let place = ColumnRef { table: at, column: place };
+        let is_key = columns.iter().any(|(known, _, role)| *known == place && *role == Role::Identifier);
+        let unique = column.distinct > 1 && column.distinct == column.seen && column.nulls == 0;
+        let words = name_words(&column.label);
+        match words.as_slice() {
+            [noun, ending] if is_key && unique && ENDINGS.contains(&ending.as_str()) => Some(stem(noun)),
+            _ => None,
+        }
+    })
 }
 
 /// Words that say in what a number is counted. In a name of several words they say little: "spend"
@@ -328,6 +349,8 @@ pub(super) fn marks(
         *mark = Mark { quoted: true, values: std::mem::take(&mut mark.values), ..Mark::default() };
     }
     let mut marks = segment(tokens, quoted, found);
+    settle_operators(&mut marks, tokens, schema);
+    settle_units(&mut marks, tokens, schema);
     link_rest(&mut marks, tokens, schema, meaning);
     link_money(&mut marks, tokens, schema);
     for mark in &mut marks {
@@ -503,6 +526,15 @@ fn link_names(tokens: &[Token], schema: &Schema, spans: &Spans, found: &mut Foun
             }
         }
     }
+    for (table, entity) in schema.entities.iter().enumerate() {
+        let Some(entity) = entity else { continue };
+        for (at, _) in tokens.iter().enumerate().filter(|(_, token)| token.stem == *entity) {
+            let tables = &mut found.entry((at, at + 1)).or_default().tables;
+            if tables.iter().all(|(known, _)| *known != table) {
+                tables.push((table, 0.8));
+            }
+        }
+    }
     found.retain(|_, mark| !mark.columns.is_empty() || !mark.tables.is_empty());
 }
 
@@ -564,6 +596,61 @@ fn is_unit(word: &str, unit: &str) -> bool {
         let has = |text: &str| names.split(' ').any(|name| name == text || stem(name) == text);
         has(word) && has(unit)
     })
+}
+
+/// A word that says what is done with the data names only columns that are spelled like it: "count"
+/// is not `Country`.
+fn settle_operators(marks: &mut [Mark], tokens: &[Token], schema: &Schema) {
+    for mark in marks.iter_mut().filter(|mark| mark.to == mark.from + 1 && mark.operator.is_some()) {
+        let Some(token) = tokens.get(mark.from) else { continue };
+        mark.columns.retain(|(place, _)| {
+            let words = schema.columns.iter().find(|(known, ..)| known == place).map(|(_, words, _)| words);
+            words.into_iter().flatten().any(|(word, _)| *word == token.stem || *word == token.word)
+        });
+    }
+    settle_yes_or_no(marks);
+}
+
+/// "by vegan yes/no": both values are said, so none is chosen.
+fn settle_yes_or_no(marks: &mut [Mark]) {
+    for at in 2..marks.len() {
+        let word = |at: usize| marks.get(at).map(|mark| mark.text.to_lowercase()).unwrap_or_default();
+        if word(at - 2) == "yes" && matches!(word(at - 1).as_str(), "/" | "or") && word(at) == "no" {
+            for mark in marks.iter_mut().take(at + 1).skip(at - 2) {
+                let (from, to, text) = (mark.from, mark.to, std::mem::take(&mut mark.text));
+                *mark = Mark { from, to, text, operator: Some(Operator::Filler), ..Mark::default() };
+            }
+        }
+    }
+}
+
+/// "net tonnes", "gross above 110 euros": a unit says nothing new where a column in it is named.
+fn settle_units(marks: &mut [Mark], tokens: &[Token], schema: &Schema) {
+    for at in 0..marks.len() {
+        let Some(mark) = marks.get(at) else { continue };
+        let Some(token) = tokens.get(mark.from).filter(|_| mark.to == mark.from + 1) else { continue };
+        let in_unit = |place: &ColumnRef| {
+            let words = schema.columns.iter().find(|(known, ..)| known == place).map(|(_, words, _)| words);
+            words.and_then(|words| unit_of(words)).is_some_and(|unit| is_unit(&token.word, unit))
+        };
+        let unit = mark.column_quality() <= 0.6 && mark.columns.iter().all(|(place, _)| in_unit(place));
+        if !unit || mark.columns.len() < 2 {
+            continue;
+        }
+        let named: Vec<ColumnRef> = (marks.iter().enumerate())
+            .filter(|(other, known)| *other != at && known.column_quality() >= 0.3)
+            .flat_map(|(_, known)| {
+                let best = known.column_quality();
+                known.columns.iter().filter(move |(_, quality)| *quality >= best - 0.1)
+            })
+            .map(|(place, _)| *place)
+            .filter(|place| mark.columns.iter().any(|(known, _)| known == place))
+            .collect();
+        if let (false, Some(mark)) = (named.is_empty(), marks.get_mut(at)) {
+            mark.columns.clear();
+            mark.operator = mark.operator.or(Some(Operator::Filler));
+        }
+    }
 }
 
 /// Runs of tokens from `start` that say words of a name, with how much of the name they say.

@@ -4,6 +4,7 @@
 //! One quantifier often allows both. Then both are proposed, and the evidence for each says how
 //! likely it is.
 
+use super::compose::is_never;
 use super::form::Form;
 use super::lexicon::Operator;
 use super::link::{ColumnRef, Mark, Schema};
@@ -146,7 +147,7 @@ pub(super) fn targets(
 
 /// Readings of a question as a list over two kinds of things.
 pub(super) fn read(marks: &[Mark], schema: &Schema) -> Vec<ListReading> {
-    if marks.iter().any(computes) {
+    if marks.iter().any(computes) || marks.iter().any(is_never) {
         return Vec::new();
     }
     let Some((at, over, table)) = quantifier(marks, schema).or_else(|| possessive(marks, schema)) else {

@@ -165,6 +165,9 @@ pub fn propose(
             row_probability: None,
         });
     }
+    if earlier.is_none() {
+        compose::retain_sensible(&schema, &marks, &mut found, |candidate| &candidate.form);
+    }
     let lists = if earlier.is_none() { other_grammars(&schema, &marks) } else { Vec::new() };
     for (grammar, list) in lists {
         let Some(lowered) = lower::lower(&list.form, &schema) else { continue };

@@ -140,6 +140,12 @@ impl Data {
         }
     }
 
+    /// The SQL of every candidate.
+    pub(super) fn offers(&self, question: &str) -> Vec<String> {
+        let candidates = self.candidates(question);
+        candidates.iter().map(|candidate| sql::write(&candidate.query, Dialect::Sqlite)).collect()
+    }
+
     /// The best candidate of a grammar gives these rows.
     pub(super) fn check(&self, grammar: Grammar, rows: &[(&str, &str)]) {
         for (question, expected) in rows {

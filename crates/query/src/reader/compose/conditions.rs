@@ -15,9 +15,9 @@ use crate::roles::Role;
 const EDITS: usize = 14;
 
 /// A number of the question with how it is compared, and the mark behind it.
-struct Bound {
-    number: f64,
-    compare: Compare,
+pub(super) struct Bound {
+    pub(super) number: f64,
+    pub(super) compare: Compare,
     at: usize,
     noun: Option<usize>,
 }
@@ -176,7 +176,7 @@ impl Search<'_> {
     }
 
     /// Numbers that something is compared with.
-    fn bounds(&self) -> Vec<Bound> {
+    pub(super) fn bounds(&self) -> Vec<Bound> {
         let mut found = Vec::new();
         for (at, mark) in self.marks.iter().enumerate() {
             let Some(number) = mark.number.filter(|_| mark.period.is_none()) else { continue };

@@ -33,6 +33,8 @@ pub(super) struct Said {
     distinct: bool,
     numbers: bool,
     single: bool,
+    people: Vec<ColumnRef>,
+    places: Vec<ColumnRef>,
 }
 
 impl Said {
@@ -42,6 +44,7 @@ impl Said {
             .find_map(|mark| match mark.operator? {
                 Operator::Which if mark.text.to_lowercase().starts_with("who") => Some("who"),
                 Operator::Which if mark.text.to_lowercase().starts_with("when") => Some("when"),
+                Operator::Which if mark.text.to_lowercase().starts_with("where") => Some("where"),
                 Operator::Which if mark.text.to_lowercase().starts_with("which") => Some("which"),
                 Operator::Which => Some("what"),
                 Operator::Show => Some("show"),
@@ -74,6 +77,8 @@ impl Said {
             distinct: says(|operator| operator == Operator::Distinct),
             numbers: search.mentions.iter().any(|mention| mention.role.is_number()),
             single: search.schema.catalogue.tables.len() == 1,
+            people: if search.asks_who() { search.all_people() } else { Vec::new() },
+            places: search.whereabouts(),
         }
     }
 }
@@ -338,6 +343,17 @@ impl Look<'_> {
 
     fn group(&mut self, place: ColumnRef) {
         let role = self.schema().role(place);
+        if self.said.ask == "who" && !self.said.people.is_empty() {
+            let people = self.said.people.contains(&place);
+            self.add(if people { "who, group of people" } else { "who, group of others" }, 1.0);
+        }
+        if !self.said.places.is_empty() {
+            let where_ = self.said.places.contains(&place);
+            self.add(if where_ { "where, group of places" } else { "where, group of others" }, 1.0);
+        }
+        if self.search.is_unsaid_kind(place) {
+            self.add("group is a kind that is not said", 1.0);
+        }
         let Some(mention) = self.mention(place).cloned() else {
             let of_table = self.search.marks.iter().any(|mark| {
                 mark.tables.iter().any(|(table, quality)| *table == place.table && *quality >= 0.5)
@@ -441,6 +457,9 @@ impl Look<'_> {
         }
         if form.distinct {
             self.add("equal rows once", 1.0);
+        }
+        if form.limit.is_some() && self.search.ranks_repeated() {
+            self.add("first rows, things repeat", 1.0);
         }
         self.add("shown columns", form.show.len() as f32);
         for place in &form.show {

@@ -13,6 +13,7 @@ mod features;
 mod mentions;
 mod relations;
 mod search;
+mod sense;
 
 pub(crate) use durations::is_duration_word;
 pub(crate) use relations::{days_of, is_never};
@@ -99,7 +100,7 @@ pub(crate) fn compose(schema: &Schema, marks: &[Mark], bases: &[Form], others: &
     let mut found: Vec<Composition> = Vec::with_capacity(forms.len());
     let mut seen: HashSet<u64> = HashSet::new();
     for (at, form) in forms.into_iter().enumerate() {
-        if !seen.insert(fingerprint(&form)) {
+        if !seen.insert(fingerprint(&form)) || search.is_senseless(&form) {
             continue;
         }
         let mut features = features(&search, &said, &form);
@@ -116,6 +117,18 @@ pub(crate) fn compose(schema: &Schema, marks: &[Mark], bases: &[Form], others: &
     }
     found.sort_by(|a, b| b.score.total_cmp(&a.score));
     found
+}
+
+/// Leaves out what nobody means who says these words.
+pub(crate) fn retain_sensible<T>(
+    schema: &Schema,
+    marks: &[Mark],
+    all: &mut Vec<T>,
+    form: impl Fn(&T) -> &Form,
+) {
+    let mentions = mentions::mentions(schema, marks);
+    let search = Search { schema, marks, mentions: &mentions };
+    all.retain(|one| !search.is_senseless(form(one)));
 }
 
 /// Equal forms have equal numbers.

@@ -52,6 +52,7 @@ impl Search<'_> {
                             beyond: if same { base.beyond.clone() } else { Vec::new() },
                             tally: base.tally.filter(|_| same),
                             has_before: base.has_before && same,
+                            pivot: base.pivot && groups.len() > 1,
                             ..base.clone()
                         };
                         if share && !groups.is_empty() && without.is_none() {
@@ -191,14 +192,20 @@ impl Search<'_> {
     /// Aggregates that the question says, by a word or by an extreme.
     pub(super) fn said_aggregates(&self) -> Vec<Aggregate> {
         let mut said = Vec::new();
-        for mark in self.marks {
+        for (at, mark) in self.marks.iter().enumerate() {
+            let behind = at.checked_sub(1).and_then(|before| self.marks.get(before));
+            let again = behind.is_some_and(|mark| matches!(mark.operator, Some(Operator::Aggregate(_))));
             let aggregate = match mark.operator {
+                // "median total amount": the total is part of a name.
+                Some(Operator::Aggregate(Aggregate::Sum) | Operator::Whole) if again => None,
                 Some(Operator::Aggregate(aggregate)) => Some(aggregate),
                 Some(Operator::Whole) => Some(Aggregate::Sum),
                 Some(Operator::Superlative(true)) => Some(Aggregate::Max),
                 Some(Operator::Superlative(false)) => Some(Aggregate::Min),
-                _ => adjective(&mark.text.to_lowercase(), true)
-                    .map(|adjective| if adjective.largest { Aggregate::Max } else { Aggregate::Min }),
+                _ => adjective(&mark.text.to_lowercase(), true).map(|adjective| {
+                    let largest = adjective.largest != self.takes_time(&adjective.about);
+                    if largest { Aggregate::Max } else { Aggregate::Min }
+                }),
             };
             if let Some(aggregate) = aggregate.filter(|aggregate| !said.contains(aggregate)) {
                 said.push(aggregate);
@@ -258,6 +265,9 @@ impl Search<'_> {
                 named.extend(display.map(|place| (usize::MAX, Group::Column(place))));
             }
         }
+        for place in self.whereabouts().into_iter().take(3) {
+            named.push((usize::MAX, Group::Column(place)));
+        }
         named.dedup_by(|a, b| a.1 == b.1);
         for (_, group) in &named {
             add(vec![group.clone()]);
@@ -280,9 +290,17 @@ impl Search<'_> {
         sets
     }
 
-    /// Columns that hold names of people, of the table and of those that it refers to: first name
-    /// and last name in nearly every cell.
-    pub(super) fn people(&self, base: &Form) -> Vec<ColumnRef> {
+    /// Columns that hold names of people, of the table and of those that it refers to.
+    fn people(&self, base: &Form) -> Vec<ColumnRef> {
+        let mut related = self.related(base.table);
+        for event in self.referring(base.table) {
+            related.extend(self.related(event));
+        }
+        self.all_people().into_iter().filter(|place| related.contains(&place.table)).collect()
+    }
+
+    /// Columns that hold names of people: first name and last name in nearly every cell.
+    pub(super) fn all_people(&self) -> Vec<ColumnRef> {
         let name = |value: &str| {
             let mut words = value.split(' ');
             let capital = |word: &str| {
@@ -294,15 +312,58 @@ impl Search<'_> {
             let parts = words.by_ref().take(4).collect::<Vec<_>>();
             (2..=3).contains(&parts.len()) && parts.into_iter().all(capital)
         };
-        let related = self.related(base.table);
         let holds = |place: &ColumnRef| {
             let values =
                 self.schema.column(*place).map(|column| column.values.as_slice()).unwrap_or_default();
             let names = values.iter().take(40).filter(|(value, _)| name(value)).count();
-            related.contains(&place.table) && names > 2 && names * 10 >= values.len().min(40) * 9
+            names > 2 && names * 10 >= values.len().min(40) * 9
         };
         let texts = self.schema.places().filter(|(_, role)| matches!(role, Role::Text | Role::Category));
         texts.map(|(place, _)| place).filter(holds).collect()
+    }
+
+    /// Columns that say where, if the question asks for it.
+    pub(super) fn whereabouts(&self) -> Vec<ColumnRef> {
+        const PLACES: [&str; 22] = [
+            "city",
+            "town",
+            "country",
+            "region",
+            "state",
+            "province",
+            "district",
+            "location",
+            "place",
+            "origin",
+            "destination",
+            "station",
+            "site",
+            "venue",
+            "branch",
+            "store",
+            "area",
+            "neighbourhood",
+            "address",
+            "borough",
+            "county",
+            "continent",
+        ];
+        let asked = self.marks.iter().any(|mark| {
+            mark.operator == Some(Operator::Which) && mark.text.to_lowercase().starts_with("where")
+        });
+        let is_place = |place: ColumnRef| PLACES.iter().any(|word| self.schema.fits(place, word) >= 0.95);
+        let texts = self.schema.places().filter(|(_, role)| matches!(role, Role::Text | Role::Category));
+        texts.map(|(place, _)| place).filter(|place| asked && is_place(*place)).collect()
+    }
+
+    /// Whether the things that are ranked come up in many rows: "top 3 machines".
+    pub(super) fn ranks_repeated(&self) -> bool {
+        self.mentions.iter().any(|mention| {
+            matches!(mention.before, Before::Extreme | Before::Number)
+                && mention.is_group()
+                && mention.quality >= 0.5
+                && self.schema.column(mention.place).is_some_and(|column| column.distinct * 2 < column.seen)
+        })
     }
 
     pub(super) fn asks_who(&self) -> bool {

@@ -2,7 +2,7 @@
 
 use super::super::form::{Filter, Group, Measure, Scalar};
 use super::super::lexicon::{Operator, adjective};
-use super::super::link::ColumnRef;
+use super::super::link::{ColumnRef, Mark};
 use super::{Interpreter, Superlative};
 use crate::query::{Aggregate, Compare, Grain};
 use crate::roles::Role;
@@ -71,7 +71,7 @@ impl Interpreter<'_> {
             || at.checked_sub(1).is_some_and(|before| {
                 self.mark(before).is_some_and(|mark| matches!(mark.operator, Some(Operator::Versus)))
             });
-        let listed = at.checked_sub(1).is_some_and(|before| self.mark(before).is_some_and(|mark| matches!(mark.operator, Some(Operator::And))))
+        let listed = self.follows_and(at)
             && self.form.filters.iter().any(|filter| matches!(filter, Filter::Values { place, values, negated: false } if *place == link.place && values.len() > link.values.len()));
         let either = at.checked_sub(1).is_some_and(|before| {
             self.mark(before).is_some_and(|mark| mark.operator == Some(Operator::Or))
@@ -104,10 +104,28 @@ impl Interpreter<'_> {
                 ) => {}
                 _ if mark.values.iter().any(|link| link.place == place) => {}
                 _ if mark.columns.iter().any(|(known, _)| *known == place) => {}
+                // "did not come from": the verb of the negation.
+                _ if mark.is_unknown() && self.is_not(before) => {}
                 _ => return false,
             }
         }
         false
+    }
+
+    /// Whether a negation stands right before a mark.
+    fn is_not(&self, at: usize) -> bool {
+        let before = at.checked_sub(1).and_then(|before| self.mark(before));
+        before.is_some_and(|mark| mark.operator == Some(Operator::Not))
+    }
+
+    /// Whether "and" stands before a value: "for movies and for series", "how many foods and how
+    /// many recipes".
+    fn follows_and(&self, at: usize) -> bool {
+        let glue =
+            |mark: &Mark| matches!(mark.operator, Some(Operator::Of | Operator::Filler | Operator::Count));
+        let before = (0..at).rev().take(3).find(|before| !self.mark(*before).is_some_and(glue));
+        let and = before.and_then(|before| self.mark(before)?.operator);
+        and == Some(Operator::And)
     }
 
     pub(super) fn not(&mut self, at: usize) {

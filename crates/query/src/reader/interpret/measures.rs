@@ -33,6 +33,11 @@ impl Interpreter<'_> {
     }
 
     pub(super) fn aggregate(&mut self, at: usize, aggregate: Aggregate) {
+        // "median total amount": the total is part of a name.
+        let behind = at.checked_sub(1).and_then(|before| self.mark(before)?.operator);
+        if aggregate == Aggregate::Sum && matches!(behind, Some(Operator::Aggregate(_))) {
+            return;
+        }
         if let Some(next) = self.next(at) {
             if self.operator(next) == Some(Operator::Count) {
                 self.pending = Some(aggregate);
@@ -222,6 +227,17 @@ impl Interpreter<'_> {
                 self.take(next);
                 self.tables.push((next, table));
                 self.form.table = table;
+                self.form.measures.push(Measure::Rows);
+            }
+            _ if column
+                && mark.column_quality() <= 0.5
+                && !mark.by_meaning
+                && !averaged
+                && self.has_role(next, Role::is_number) =>
+            {
+                // "how many entries": half of `entry_fee` names the rows.
+                self.take(next);
+                self.defaults += 1;
                 self.form.measures.push(Measure::Rows);
             }
             _ if column

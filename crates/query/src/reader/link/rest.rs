@@ -164,8 +164,10 @@ fn partial_values(token: &Token, schema: &Schema) -> Vec<ValueLink> {
                 let at = words.iter().position(|word| *word == token.stem && word.len() >= 4);
                 // A common word alone is no long value.
                 let long = words.len() > 2 && !token.capital;
+                // Nor are several things: "loads" is not 'Load rejected'.
+                let several = words.len() > 1 && token.word != token.stem && !lower.contains(&token.word);
                 at.map_or(0.0, |at| match () {
-                    () if long => 0.4,
+                    () if long || several => 0.4,
                     () if at == 0 => 0.8,
                     () if token.capital || words.len() == 1 => 0.65,
                     () => 0.45,
