@@ -257,6 +257,7 @@ mod tests {
     fn frame(rows: i64) -> Frame {
         let field = |name: &str, kind| Field { name: name.to_owned(), kind, unit: Unit::Plain };
         Frame {
+            name: "tile".to_owned(),
             fields: vec![field("state", Kind::Text), field("amount", Kind::Integer)],
             rows: (0..rows).map(|row| vec![Value::Text(format!("S{row}")), Value::Int(row)]).collect(),
         }

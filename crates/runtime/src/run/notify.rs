@@ -51,7 +51,7 @@ impl Runner {
         let waiting = self.toolbox.approvals().list(&Scope::System).await?;
         let now: BTreeSet<_> = waiting.iter().map(|one| (one.task, one.digest.clone())).collect();
         for one in waiting.iter().filter(|one| !cursor.waiting.contains(&(one.task, one.digest.clone()))) {
-            let content = waiting_notice(one, audience.link(one.task));
+            let content = waiting_notice(one, audience.link(one.task).as_deref());
             for target in audience.approvers(one) {
                 self.write_notice(&one.user, one.task, &one.digest, target, &content).await?;
             }
@@ -77,7 +77,7 @@ impl Runner {
             }
             cursor.decided.insert(key);
             let is_own = decision.by.as_str().split(' ').next() == Some(user.as_str());
-            let content = decision_notice(&user, &decision, &task, audience.link(id));
+            let content = decision_notice(&user, &decision, &task, audience.link(id).as_deref());
             for target in audience.asker(&user) {
                 // Users are not told what they decided themselves.
                 if is_own && matches!(target, DeliveryTarget::Slack(_)) {
@@ -137,7 +137,7 @@ fn uuid_of(text: &str) -> uuid::Uuid {
     uuid::Builder::from_custom_bytes(bytes).into_uuid()
 }
 
-fn waiting_notice(one: &Waiting, link: Option<String>) -> Json {
+fn waiting_notice(one: &Waiting, link: Option<&str>) -> Json {
     json!({
         "event": "approval_waiting", "task_id": one.task, "user": one.user, "description": one.description,
         "tool": one.tool, "tools": one.tools, "node": one.node, "digest": one.digest, "since": one.since,
@@ -145,7 +145,7 @@ fn waiting_notice(one: &Waiting, link: Option<String>) -> Json {
     })
 }
 
-fn decision_notice(user: &UserId, decision: &GateDecision, task: &Task, link: Option<String>) -> Json {
+fn decision_notice(user: &UserId, decision: &GateDecision, task: &Task, link: Option<&str>) -> Json {
     json!({
         "event": "approval_decided", "task_id": task.id, "user": user, "description": task.description,
         "decision": decision.verdict, "by": decision.by, "at": decision.at, "digest": decision.digest,

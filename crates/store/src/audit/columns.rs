@@ -41,7 +41,7 @@ impl Audit {
                 let call = row.columns.remove("call_id").flatten();
                 self.check("decision", &id, &sealed::of(signer, "decision", &row.content())?, older);
                 let call = call.map(|call| sealed::of(signer, "released", &call)).transpose()?;
-                self.later("decision", "released", &id, call, older);
+                self.later("decision", "released", &id, call.as_deref(), older);
             }
         }
         Ok(())
@@ -57,15 +57,15 @@ impl Audit {
                 let settled = row.columns.remove("settled_at").flatten();
                 self.check("tick", &id, &sealed::of(signer, "tick", &row.content())?, older);
                 let settled = settled.map(|at| sealed::of(signer, "settled", &at)).transpose()?;
-                self.later("tick", "settled", &id, settled, older);
+                self.later("tick", "settled", &id, settled.as_deref(), older);
             }
         }
         Ok(())
     }
 
     /// A column that a later commit fills, with a seal of its own.
-    fn later(&mut self, row: &str, kind: &str, id: &str, seal: Option<String>, older: bool) {
-        let known = self.sealed.get(&(kind.to_owned(), id.to_owned())).map(|known| known.seal.clone());
+    fn later(&mut self, row: &str, kind: &str, id: &str, seal: Option<&str>, older: bool) {
+        let known = self.sealed.get(&(kind.to_owned(), id.to_owned())).map(|known| known.seal.as_str());
         if known != seal && !(older && known.is_none()) {
             self.finding(format!("{row} {id} was changed: what it says of `{kind}` is not in the journal"));
         }
