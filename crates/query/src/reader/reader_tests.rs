@@ -140,10 +140,11 @@ impl Data {
         }
     }
 
-    /// The SQL of every candidate.
+    /// The SQL of every candidate that is not from the search over the rows of a small table.
     pub(super) fn offers(&self, question: &str) -> Vec<String> {
-        let candidates = self.candidates(question);
-        candidates.iter().map(|candidate| sql::write(&candidate.query, Dialect::Sqlite)).collect()
+        let candidates = self.candidates(question).into_iter();
+        let candidates = candidates.filter(|candidate| candidate.grammar != Grammar::Rows);
+        candidates.map(|candidate| sql::write(&candidate.query, Dialect::Sqlite)).collect()
     }
 
     /// The best candidate of a grammar gives these rows.

@@ -84,18 +84,13 @@ impl StoreLedger {
         Ok(())
     }
 
-    /// Writes these entries, the intent, these changes and the use of its approval in one
-    /// transaction.
-    async fn release(
-        &self,
-        intent: &Intent,
-        mut entries: Vec<Draft>,
-        mut changes: Vec<Change>,
-    ) -> Result<()> {
+    /// Writes these entries, the intent, the use of its approval and these changes in one
+    /// transaction. The use comes first: who decides second learns that, and not what else changed.
+    async fn release(&self, intent: &Intent, mut entries: Vec<Draft>, changes: Vec<Change>) -> Result<()> {
         self.introduce(&intent.definition).await?;
         let durability = if intent.is_read() { Durability::WithNext } else { Durability::Synced };
         entries.push(called(intent)?);
-        changes.extend(used(intent).map(Change::Decide));
+        let changes = used(intent).map(Change::Decide).into_iter().chain(changes).collect();
         self.write(intent, entries, changes, durability).await?;
         if intent.leaves_process {
             crash::here(CrashPoint::AfterIntentBeforeEffect);

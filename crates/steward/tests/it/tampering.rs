@@ -11,7 +11,7 @@ use steward_journal::clock::Clock;
 use steward_journal::keys;
 use steward_journal::random::SystemRandom;
 use steward_journal::redact::Redactor;
-use steward_store::conformance::samples::{at, draft, fingerprint, task};
+use steward_store::conformance::samples::{at, draft, fingerprint, recipe, task};
 use steward_store::sqlite::SqliteStore;
 use steward_store::{Change, Commit, GateDecision, Scope, Store as _, StoreOptions, Verdict};
 
@@ -211,7 +211,7 @@ fn set_back(bench: &Bench) {
     run(async { store.commit(&Scope::System, commit).await.unwrap() });
 }
 
-/// Decisions, a board, a schedule and its tick.
+/// Decisions, a board, a schedule and its tick, and a recipe.
 fn decide_and_save(bench: &Bench) {
     let store = store(bench, Arc::new(steward_journal::clock::SystemClock::default()));
     let alice: steward_domain::UserId = "alice".parse().unwrap();
@@ -244,6 +244,7 @@ fn decide_and_save(bench: &Bench) {
         vec![decision(1, Verdict::Rejected, None), saved(schedule), Change::TakeTick(tick)],
         vec![decision(0, Verdict::Approved, Some(steward_domain::CallId(uuid::Uuid::from_u128(3))))],
         vec![Change::SettleTick { schedule: schedule_id, due_at, at: at(50) }],
+        vec![Change::PutRecipe(recipe(&alice, &fingerprint(), vec![1.0]))],
     ];
     for changes in commits {
         let mut commit = Commit::new(alice.clone(), task.id);
