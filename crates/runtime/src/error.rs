@@ -34,7 +34,7 @@ pub enum Error {
             them in again"
     )]
     NotAdmitted { user: String, reason: String },
-    #[error("{user} may not decide on {task}. It waits for somebody {approvers}")]
+    #[error("{user} may not decide on {task}. It waits for a person {approvers}")]
     MayNotDecide { user: String, task: String, approvers: String },
     #[error("{}:{line}: {problem}", file.display())]
     Definition { file: std::path::PathBuf, line: u64, problem: String },

@@ -119,7 +119,7 @@ pub(crate) fn compose(schema: &Schema, marks: &[Mark], bases: &[Form], others: &
     found
 }
 
-/// Leaves out what nobody means who says these words.
+/// Removes forms that are never meant with these words.
 pub(crate) fn retain_sensible<T>(
     schema: &Schema,
     marks: &[Mark],

@@ -1,4 +1,4 @@
-//! Forms that nobody means, whatever the words: they are left out before anything is ranked.
+//! Forms that are never meant, whatever the words: they are removed before anything is ranked.
 
 use super::super::form::{Filter, Form, Group, Measure, Scalar};
 use super::super::lexicon::Operator;
@@ -14,7 +14,7 @@ use steward_text::tokens::{name_words, stem};
 const KINDS: [&str; 7] = ["type", "kind", "class", "category", "status", "group", "code"];
 
 impl Search<'_> {
-    /// Whether nobody who says these words means the form.
+    /// Whether the form is never meant with these words.
     pub(super) fn is_senseless(&self, form: &Form) -> bool {
         limits_nothing(form)
             || self.counts_one_value(form)
@@ -86,7 +86,7 @@ impl Search<'_> {
         })
     }
 
-    /// "How many nights do guests stay": nobody wants a line for each number of guests.
+    /// "How many nights do guests stay": no row for each number of guests is wanted.
     fn groups_a_number(&self, form: &Form) -> bool {
         form.groups.iter().any(|group| {
             let Group::Column(place) = group else { return false };
