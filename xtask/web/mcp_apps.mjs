@@ -111,10 +111,13 @@ try {
   const images = answer.content.filter(part => part.type === 'image').length;
   assert.equal(await frame.locator('img').count(), images);
   for (let at = 0; at < images; at += 1) {
-    const width = await frame.locator('img').nth(at).evaluate(async image => {
-      await image.decode();
-      return image.naturalWidth;
-    });
+    const width = await frame
+      .locator('img')
+      .nth(at)
+      .evaluate(async image => {
+        await image.decode();
+        return image.naturalWidth;
+      });
     assert.ok(width > 100, 'the chart is drawn');
   }
   assert.ok((await frame.locator('table').first().innerText()).includes('<img src=x onerror=alert(1)>'));
@@ -124,7 +127,10 @@ try {
     const script = document.createElement('script');
     script.textContent = 'window.foreign = true';
     body.append(script);
-    const fetched = await fetch('http://127.0.0.1:9/').then(() => true, () => false);
+    const fetched = await fetch('http://127.0.0.1:9/').then(
+      () => true,
+      () => false,
+    );
     return { ran: window.foreign === true, fetched };
   });
   assert.deepEqual(tried, { ran: false, fetched: false });
@@ -152,8 +158,13 @@ try {
   assert.deepEqual(passed.pop().arguments, { task: one.task, digest: one.digest, decision: 'reject' });
   assert.equal((await call('approvals_list')).structuredContent.approvals.length, 0);
   assert.deepEqual(complaints, []);
-  assert.deepEqual(requests.filter(url => /^(https?|ws):/.test(url) && !url.startsWith('http://127.0.0.1:9/')), []);
-  console.log(`mcp apps: an answer with ${images} charts and a decision by its digest, under a policy without hosts`);
+  assert.deepEqual(
+    requests.filter(url => /^(https?|ws):/.test(url) && !url.startsWith('http://127.0.0.1:9/')),
+    [],
+  );
+  console.log(
+    `mcp apps: an answer with ${images} charts and a decision by its digest, under a policy without hosts`,
+  );
 } finally {
   server.stdin.end();
   await browser.close();
