@@ -493,9 +493,19 @@ fn literal(text: &str, kind: Kind) -> Result<Literal, String> {
     })
 }
 
+/// Whether a condition is about the rows of a query of its own: that may lead to any table.
+fn asks_another_query(condition: &Condition) -> bool {
+    match condition {
+        Condition::InQuery(..) => true,
+        Condition::All(parts) | Condition::Any(parts) => parts.iter().any(asks_another_query),
+        Condition::Not(part) => asks_another_query(part),
+        _ => false,
+    }
+}
+
 /// Puts a metric in the place of the one measure of a query.
 fn exchange(query: &mut Query, compiled: &Compiled, name: &str, catalogue: &Catalogue) -> Result<(), String> {
-    if query.from.is_some() || query.set.is_some() {
+    if query.from.is_some() || query.set.is_some() || query.filter.as_ref().is_some_and(asks_another_query) {
         return Err("cannot be asked for in this way: the question needs one query inside another".to_owned());
     }
     let measures: Vec<usize> = (query.items.iter().enumerate())

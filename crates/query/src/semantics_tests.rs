@@ -335,3 +335,20 @@ fn a_metric_of_other_data_is_none_of_this_data() {
     let found = read("how many buyers by state", &model, &catalogue(), today, &NoMeaning);
     assert!(matches!(found, Some(MetricOutcome::Read(_, metric)) if metric.name == "buyers"));
 }
+
+#[test]
+fn a_condition_by_another_query_is_refused() {
+    let compiled = compile(&model(), "revenue", &catalogue(), &mut BTreeSet::new())
+        .unwrap_or_else(|why| panic!("{why}"));
+    let total = Expr::Aggregate(Aggregate::Sum, vec![Expr::Column("orders".to_owned(), "amount".to_owned())]);
+    let key = Expr::Column("orders".to_owned(), "order_id".to_owned());
+    let mut query = Query {
+        items: vec![crate::query::Item { expr: total, name: "total".to_owned() }],
+        table: "orders".to_owned(),
+        alias: "orders".to_owned(),
+        filter: Some(Condition::Not(Box::new(Condition::InQuery(key, Box::default(), false)))),
+        ..Query::default()
+    };
+    let why = exchange(&mut query, &compiled, "revenue", &catalogue()).unwrap_err();
+    assert!(why.contains("one query inside another"), "{why}");
+}
